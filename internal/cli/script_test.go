@@ -27,8 +27,8 @@ var update = flag.Bool("update", false, "rewrite the expected output in the scri
 //
 // the conditions [root], [tmpfs] (disks can be mounted), [gpu] (there is a
 // pretended one) and [opencl] (there is a device), and the variables EXAMPLES (the folder of the examples), BIN
-// (a folder that holds gridloom and no compiler) and PRETENDED (the pretended
-// GPU's driver, compiler and management library).
+// (a folder that holds gridloom and no compiler), PRETENDED (the pretended
+// GPU's driver, compiler and management library) and PROFILER (a folder that holds a pretended ncu).
 func TestScripts(t *testing.T) {
 	if _, err := osexec.LookPath("cc"); err != nil {
 		t.Skip("there is no C compiler")
@@ -53,6 +53,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("NO_COLOR", "1")
 			env.Setenv("PRETENDED", pretended)
 			env.Setenv("CUDATEST_DIR", dir)
+			env.Setenv("PROFILER", dir)
 			env.Setenv("CC", "")
 			env.Setenv("OMP_WAIT_POLICY", "passive") // several scripts share the processors
 			return nil
@@ -87,6 +88,9 @@ func pretendGPU(t *testing.T) (library, dir string) {
 		return "", ""
 	}
 	library, dir = os.Getenv("GRIDLOOM_LIBCUDA"), os.Getenv("CUDATEST_DIR")
+	if err := cudatest.InstallProfiler(dir); err != nil {
+		t.Fatal(err)
+	}
 	for _, env := range []string{"GRIDLOOM_LIBCUDA", "GRIDLOOM_NVRTC", "GRIDLOOM_NVML", "CUDATEST_DIR"} {
 		os.Unsetenv(env)
 	}

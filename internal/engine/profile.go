@@ -52,6 +52,9 @@ func Profile(ctx context.Context, r ProfileRequest) (*profile.Profile, error) {
 		o.Count = profile.Nsight(r.Device.Target)
 	}
 	p, err := profile.Run(ctx, o)
+	if err == nil && r.NoCounters {
+		p.NoCounters = "no profiler was asked"
+	}
 	switch {
 	case errors.Is(err, profile.ErrNothing):
 		return nil, &Fault{Cause: Source, Err: err}

@@ -86,8 +86,8 @@ func TestEcho(t *testing.T) {
 	}
 }
 
-// Another program can start the worker: it sees a process that it has started itself. The worker leaves when it is asked
-// to, and the program ends after it.
+// Another program can start the worker: it sees a process that it has started itself. The worker leaves when it is
+// asked to, and the program ends after it.
 func TestUnder(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	p := start(t, "echo", Options{Under: []string{"/bin/sh", "-c", `MARK=x "$@" & echo $!; wait; echo after`, "sh"}})

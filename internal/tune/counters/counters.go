@@ -1,16 +1,17 @@
 // Package counters has NVIDIA's profiler Nsight Compute (ncu) count what the hardware does in launches of kernels.
 //
-// The profiler enters a program by LD_PRELOAD, and takes that out of the program's environment. It puts it back only in
-// the C library's functions that start programs, which Go does not call. So it sees the process that it starts, and none
-// that Go starts from there: the worker that has the GPU is started by the profiler itself (measure.OpenProfiled).
+// The profiler enters a program by LD_PRELOAD, and takes that out of the program's environment. It puts it back only
+// in the C library's functions that start programs, which Go does not call. So it sees the process that it starts, and
+// none that Go starts from there: the worker that has the GPU is started by the profiler itself (measure.OpenProfiled).
 // Gridloom's programs are linked dynamically, as purego asks for without cgo, so LD_PRELOAD reaches them.
 //
 // What the options and the metrics mean is told by NVIDIA: the options by
 // https://docs.nvidia.com/nsight-compute/NsightComputeCli/ (--profile-from-start, --cache-control, --log-file), how
 // metrics are named and what their units count by https://docs.nvidia.com/nsight-compute/ProfilingGuide/ (Metrics
-// Structure, Metrics Decoder), and the calls that mark launches by the driver's manual (Profiler Control). The
-// percentages of memory and caches are those of Nsight Compute's section SpeedOfLight, the wavefronts those of its table
-// of shared memory, the pipes those of its section ComputeWorkloadAnalysis.
+// Structure, Metrics Decoder), and the calls that mark launches by the driver's manual (Profiler Control:
+// https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PROFILER.html). The percentages of memory and caches are
+// those of Nsight Compute's section SpeedOfLight, the wavefronts those of its table of shared memory, the pipes those
+// of its section ComputeWorkloadAnalysis.
 package counters
 
 import (
@@ -149,9 +150,9 @@ type Launch struct {
 	Counters
 }
 
-// Watch has Nsight Compute count launches of a program. The function run starts the program by the command, which stands
-// before its own name and arguments, and returns when the command has ended. It may be called again, where the profiler
-// does not know all metrics.
+// Watch has Nsight Compute count launches of a program. The function run starts the program by the command, which
+// stands before its own name and arguments, and returns when the command has ended. It may be called again, where the
+// profiler does not know all metrics.
 func Watch(l Launches, run func(command []string) error) ([]Launch, error) {
 	ncu, err := exec.LookPath("ncu")
 	if err != nil {

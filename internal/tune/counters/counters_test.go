@@ -37,8 +37,9 @@ func TestParse(t *testing.T) {
 		t.Errorf("%+v, %v without sectors", list, err)
 	}
 	for text, want := range map[string]string{
-		"==PROF== x\n==WARNING== None":                           "the profiler has seen no launch: ==WARNING== None",
-		"==ERROR== ERR_NVGPUCTRPERM - no\n==WARNING== None":      "the profiler has seen no launch: ERR_NVGPUCTRPERM - no",
+		"==PROF== x\n==WARNING== None": "the profiler has seen no launch: ==WARNING== None",
+		"==ERROR== ERR_NVGPUCTRPERM - no\n==WARNING== None": "the profiler has seen no launch: " +
+			"ERR_NVGPUCTRPERM - no",
 		strings.ReplaceAll(printed, "lts__t_bytes.sum", "other"): "the profiler has no lts__t_bytes.sum",
 		strings.ReplaceAll(printed, "40.25", "n/a"): `the profiler's l1tex__throughput.avg.pct_of_peak_` +
 			`sustained_active: strconv.ParseFloat: parsing "n/a": invalid syntax`,

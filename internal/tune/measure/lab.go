@@ -114,13 +114,19 @@ const (
 	openPatience  = 2 * time.Minute // for opening a device, filling its memory, and plain kernels
 	batchPatience = time.Minute
 	loadPatience  = time.Minute // some drivers compile what they load
+	closePatience = time.Minute
 )
 
 // About implements Lab.
 func (s *localLab) About() About { return s.about }
 
-// Close ends the worker.
-func (s *localLab) Close() { s.drop(nil) }
+// Close ends the worker. A profiler sees the end of the device's use before that of the process.
+func (s *localLab) Close() {
+	if s.process != nil && s.under != nil {
+		s.send(context.Background(), request{Kind: closeDevice}, closePatience) // the worker ends whatever comes of it
+	}
+	s.drop(nil)
+}
 
 // drop ends the worker, for a reason or because it is no longer needed.
 func (s *localLab) drop(why error) {
@@ -187,7 +193,13 @@ func (s *localLab) send(ctx context.Context, q request, patience time.Duration) 
 		return r, context.Cause(ctx)
 	}
 	p := s.process
-	late := time.AfterFunc(patience, func() { p.Kill(&Late{patience, q.Kind == load}) })
+	late := time.AfterFunc(patience, func() {
+		if s.under != nil {
+			p.Kill(fmt.Errorf("it took longer than %v under a profiler", patience))
+			return
+		}
+		p.Kill(&Late{patience, q.Kind == load})
+	})
 	defer late.Stop()
 	stop := context.AfterFunc(ctx, func() { p.Kill(context.Cause(ctx)) })
 	defer stop()

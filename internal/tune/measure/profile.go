@@ -19,8 +19,8 @@ type ProfiledLab interface {
 // profilePatience is for profilers, which run a launch several times, and save and restore its memory in between.
 const profilePatience = 3 * time.Minute
 
-// OpenProfiled is Open of a laboratory whose worker that command starts. It compiles where every Lab does: profilers see
-// launches alone.
+// OpenProfiled is Open of a laboratory whose worker that command starts. It compiles where every Lab does: profilers
+// see launches alone.
 func OpenProfiled(ctx context.Context, t *target.Target, command []string) (ProfiledLab, error) {
 	l, err := Open(ctx, t)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
-// A profiler enters the process that it starts, by LD_PRELOAD, and no child of that. So it sees what a worker launches if
-// it has started the worker itself: of each call the timed launches, once.
+// A profiler enters the process that it starts, by LD_PRELOAD, and no child of that. So it sees what a worker launches
+// if it has started the worker itself: of each call the timed launches, once.
 func TestProfile(t *testing.T) {
 	if _, err := exec.LookPath("c++"); err != nil {
 		t.Skip("no C++ compiler")

@@ -23,14 +23,15 @@ var Service = worker.Service{Name: "measure", Serve: serve}
 type requestKind uint8
 
 const (
-	openDevice requestKind = iota // Device, Tools
-	arrange                       // Setting
-	expect                        // Code, Fetch
-	load                          // Code: its image alone, for what comes next
-	try                           // Code, Margins, Rule, Plain
-	batch                         // Code, Rule
-	copyBytes                     // Bytes, Rule
-	profile                       // Code
+	openDevice  requestKind = iota // Device, Tools
+	arrange                        // Setting
+	expect                         // Code, Fetch
+	load                           // Code: its image alone, for what comes next
+	try                            // Code, Margins, Rule, Plain
+	batch                          // Code, Rule
+	copyBytes                      // Bytes, Rule
+	profile                        // Code
+	closeDevice                    // and nothing comes after it
 )
 
 // request asks a worker for one thing.
@@ -144,6 +145,8 @@ func (s *workerServer) answer(q *request) (r reply, err error) {
 		r.Once, err = s.timeCopy(q.Bytes, q.Rule)
 	case profile:
 		err = s.profile(&q.Code)
+	case closeDevice:
+		err = s.dev.Close()
 	}
 	return r, err
 }

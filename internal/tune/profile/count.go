@@ -57,8 +57,8 @@ type countable struct {
 	inCache bool // the last cache keeps its grids from launch to launch
 }
 
-// count has the hardware count each kernel. What it tells of bytes takes the place of what was counted on the kernel. If
-// it counts nothing, the profile says why. The error is the end of ctx.
+// count has the hardware count each kernel. What it tells of bytes takes the place of what was counted on the kernel.
+// If it counts nothing, the profile says why. The error is the end of ctx.
 func (r *runner) count(ctx context.Context, s measure.Setting) error {
 	if r.Count == nil {
 		r.profile.NoCounters = "only NVIDIA's GPUs have a profiler that Gridloom asks"

@@ -1,6 +1,8 @@
 package profile
 
 import (
+	"cmp"
+
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/types"
@@ -11,7 +13,8 @@ const (
 	peakChains  = 8
 	peakDepth   = 24 // multiply-adds of a chain in one iteration
 	peakThreads = 256
-	peakBlocks  = 132 * 16
+	peakBlocks  = 16  // a multiprocessor
+	peakUnits   = 132 // of a GPU that does not tell
 	peakRounds  = 64
 	// On processors a row of cells takes the place of a block of threads.
 	peakCells = 1024
@@ -20,8 +23,8 @@ const (
 
 // peakKernel returns a kernel of multiply-adds of a type, how many elements its only buffer has, and the operations
 // that it does.
-func peakKernel(elem types.Type, ofBlocks bool) (k *kernel.Kernel, elements int64, flops float64) {
-	rows, width, rounds := int64(peakBlocks), int64(peakThreads), int64(peakRounds)
+func peakKernel(elem types.Type, ofBlocks bool, units int) (k *kernel.Kernel, elements int64, flops float64) {
+	rows, width, rounds := int64(cmp.Or(units, peakUnits)*peakBlocks), int64(peakThreads), int64(peakRounds)
 	if !ofBlocks {
 		rows, width, rounds = peakRows, peakCells, 1
 	}

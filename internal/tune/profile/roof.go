@@ -81,7 +81,7 @@ func (r *runner) roof(ctx context.Context) error {
 
 // peak times a kernel of multiply-adds of a type.
 func (r *runner) peak(ctx context.Context, elem types.Type) (Peak, error) {
-	k, elements, flops := peakKernel(elem, r.about.Target.Kind() == lower.GPU)
+	k, elements, flops := peakKernel(elem, r.about.Target.Kind() == lower.GPU, r.about.Target.Units)
 	geometry, err := kernel.LaunchGeometry(k, nil)
 	if err != nil {
 		return Peak{}, err

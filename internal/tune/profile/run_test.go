@@ -122,8 +122,8 @@ func TestRun(t *testing.T) {
 	if v := k.Variant(kernel.WithoutDRAM); v == nil || v.Gain != 2 || v.Share != 0.5 {
 		t.Errorf("%+v", k.Variants)
 	}
-	if p.NoCounters != "no counters: they may not be read" || p.Roof.Bandwidth(DRAM) != 4e12 || p.Roof.Peak("f64") == 0 ||
-		k.Resources.Registers != 40 || k.Resources.Occupancy == 0 || len(lab.settings) != 1 {
+	if p.NoCounters != "no counters: they may not be read" || p.Roof.Bandwidth(DRAM) != 4e12 ||
+		p.Roof.Peak("f64") == 0 || k.Resources.Registers != 40 || k.Resources.Occupancy == 0 || len(lab.settings) != 1 {
 		t.Errorf("%+v, %+v", p, k.Resources)
 	}
 	o.Count = func(context.Context, measure.Setting, []measure.Code, bool) ([]*counters.Counters, error) {

@@ -133,8 +133,8 @@ func WriteProfiles(w io.Writer, rows []ProfileRow) {
 		for _, k := range r.Kernels {
 			counted, same := "-", ""
 			if h := k.Counters; h != nil {
-				counted = fmt.Sprintf("%s (dram %.0f, l2 %.0f, l1 %.0f, issue %.0f)", h.Class, h.DRAM, h.L2, h.L1,
-					h.Issue)
+				counted = fmt.Sprintf("%s (dram %.0f, l2 %.0f, l1 %.0f, issue %.0f, fp64 %.0f, fp32 %.0f)", h.Class,
+					h.DRAM, h.L2, h.L1, h.Issue, h.FP64, h.FP32)
 				of++
 				same = "differs"
 				if *k.Agree {

@@ -262,8 +262,8 @@ func testCompile(t *testing.T) {
 	}
 }
 
-// The profiler sees the first launch of the best plan, in a worker that it has started. Plain kernels of the same name come
-// before.
+// The profiler sees the first launch of the best plan, in a worker that it has started. Plain kernels of the same name
+// come before.
 func testSpatialCounters(t *testing.T) {
 	dir := t.TempDir()
 	if err := cudatest.InstallProfiler(dir); err != nil {
@@ -271,14 +271,16 @@ func testSpatialCounters(t *testing.T) {
 	}
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	o := smallSpatial()
-	o.Cases, o.DTypes, o.Plans, o.Counters = []string{"star7"}, []string{"float"}, []string{"family=tile,vec=4"}, true
+	o.Cases, o.DTypes, o.Plans = []string{"star7"}, []string{"float"}, []string{"family=tile,vec=4"}
+	o.Counters = true
 	var log strings.Builder
 	o.Log, o.Quick = &log, true
 	rows, err := Spatial(t.Context(), o)
 	if err != nil || len(rows) != 1 || rows[0].Counters == nil {
 		t.Fatalf("%+v, %v\n%s", rows, err, log.String())
 	}
-	if c := rows[0].Counters; c.DRAM != 60 || c.L2Bytes != 960 || c.Issue != 90 || c.Limit != "arithmetic" || !(c.Excess > 0) {
+	if c := rows[0].Counters; c.DRAM != 60 || c.L2Bytes != 960 || c.Issue != 90 || c.Limit != "arithmetic" ||
+		!(c.Excess > 0) {
 		t.Errorf("%+v", c)
 	}
 	t.Setenv("CUDATEST_NCU", "forbidden")

@@ -67,8 +67,11 @@ func serve(l *worker.Link) error {
 	for {
 		var q request
 		if err := l.Receive(&q); err != nil {
+			if s != nil {
+				s.dev.Close() // so that a profiler sees the end of its use; the driver frees what is left
+			}
 			if errors.Is(err, io.EOF) {
-				return nil // the driver frees what a process leaves
+				return nil
 			}
 			return err
 		}

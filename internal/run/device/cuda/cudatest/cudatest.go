@@ -59,8 +59,8 @@ func Install() (remove func(), err error) {
 	return remove, nil
 }
 
-// InstallProfiler puts a pretended Nsight Compute (ncu) into a folder, for tests to put at the beginning of PATH. It sees
-// the launches of the pretended GPU's driver in the process that it has started itself, and in no other.
+// InstallProfiler puts a pretended Nsight Compute (ncu) into a folder, for tests to put at the beginning of PATH. It
+// sees the launches of the pretended GPU's driver in the process that it has started itself, and in no other.
 func InstallProfiler(dir string) error {
 	file := filepath.Join(dir, "profiler.c")
 	if err := os.WriteFile(file, profiler, 0o600); err != nil {
