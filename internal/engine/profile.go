@@ -16,6 +16,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
 	"github.com/gridloom/gridloom/internal/run/exec"
+	"github.com/gridloom/gridloom/internal/tune/counters"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/profile"
 )
@@ -49,7 +50,12 @@ func Profile(ctx context.Context, r ProfileRequest) (*profile.Profile, error) {
 	defer lab.Close()
 	o := profile.Options{Lab: lab, Bound: r.Bound, Lowering: r.Lowering(), Budget: r.Budget, Progress: r.Progress}
 	if _, ok := cuda.Kind.ParseID(r.Device.ID); ok && !r.NoCounters {
-		o.Count = profile.Nsight(r.Device.Target)
+		count := profile.Nsight(r.Device.Target)
+		o.Count = func(ctx context.Context, s measure.Setting, list []measure.Code, warm bool) ([]*counters.Counters,
+			error) {
+			lab.Close() // two workers would need memory for the grids twice
+			return count(ctx, s, list, warm)
+		}
 	}
 	p, err := profile.Run(ctx, o)
 	if err == nil && r.NoCounters {

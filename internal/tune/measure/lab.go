@@ -71,6 +71,7 @@ type Lab interface {
 	Batch(ctx context.Context, c Code, least time.Duration) (float64, error)
 	// Copy returns the seconds of copying so many bytes.
 	Copy(ctx context.Context, bytes int64, least time.Duration) (float64, error)
+	// Close ends the worker, with its memory. What is asked for later starts another.
 	Close()
 }
 
