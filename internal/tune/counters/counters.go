@@ -164,18 +164,36 @@ func Watch(l Launches, run func(command []string) error) ([]Launch, error) {
 	}
 	defer folder.Remove()
 	log := filepath.Join(folder.Path, "log.csv")
-	counted, err := watch(ncu, log, l, Metrics, run)
-	if unknown, ok := errors.AsType[*unknownMetric](err); ok {
-		fewer := slices.DeleteFunc(slices.Clone(Metrics), func(m Metric) bool { return m.optional })
-		if counted, err = watch(ncu, log, l, fewer, run); err != nil {
-			err = fmt.Errorf("%w (before that: %w)", err, unknown)
+	for metrics := Metrics; ; {
+		counted, err := watch(ncu, log, l, metrics, run)
+		unknown, ok := errors.AsType[*unknownMetric](err)
+		if !ok {
+			return counted, err
 		}
+		fewer := unknown.without(metrics)
+		if len(fewer) == len(metrics) {
+			return nil, err
+		}
+		metrics = fewer
 	}
-	return counted, err
 }
 
-// unknownMetric is what the profiler says where it does not know a metric.
+// unknownMetric is what the profiler says where it does not know a metric: "Failed to find metric", and the name or an
+// expression that the name would match. It counts nothing then.
 type unknownMetric struct{ text string }
+
+// without returns the metrics that the others count without: all but the optional one that is named, or but all of
+// these.
+func (e *unknownMetric) without(metrics []Metric) []Metric {
+	named := func(m Metric) bool {
+		base, _, _ := strings.Cut(m.Name, ".")
+		return m.optional && (strings.Contains(e.text, base+".") || strings.Contains(e.text, base+`\.`))
+	}
+	none := !slices.ContainsFunc(metrics, named)
+	return slices.DeleteFunc(slices.Clone(metrics), func(m Metric) bool {
+		return m.optional && (none || named(m))
+	})
+}
 
 // Error returns that.
 func (e *unknownMetric) Error() string { return "the profiler: " + e.text }

@@ -111,12 +111,21 @@ func TestCount(t *testing.T) {
 			t.Errorf("%s, %v: no %s", args, err, part)
 		}
 	}
+	pretend(t, `case "$@" in
+*pipe_fma*) echo '==ERROR== Failed to find metric regex:^sm__inst_executed_pipe_fma\.avg$' >$log; exit 1 ;;
+*mem_shared*) echo '==ERROR== Failed to find metric l1tex__data_pipe_lsu_wavefronts_mem_shared.sum' >$log; exit 1 ;;
+esac
+cat >$log <<'END'
+`+printed+"END\n")
+	if c, err := Count(t.Context(), "k", 0, nil); err != nil || c.L2Bytes != 1600 {
+		t.Errorf("%+v, %v with two unknown metrics", c, err)
+	}
 	for script, want := range map[string]string{
 		"cat >$log <<'END'\n" + table + "\nEND\nexit 9\n":          "it ended with status 9",
 		"echo '==ERROR== ERR_NVGPUCTRPERM - no' >$log\nexit 1\n":   "the profiler: ERR_NVGPUCTRPERM - no (",
 		"echo '==ERROR== ERR_NVGPUCTRPERM - no' >$log\n":           "no launch: ERR_NVGPUCTRPERM - no",
 		"echo unrecognised option\nexit 1\n":                       "unrecognised option",
-		"echo '==ERROR== Failed to find metric x' >$log\nexit 1\n": "Failed to find metric x (before that",
+		"echo '==ERROR== Failed to find metric x' >$log\nexit 1\n": "the profiler: Failed to find metric x",
 	} {
 		pretend(t, script)
 		if _, err := Count(t.Context(), "k", 0, nil); err == nil || !strings.Contains(err.Error(), want) {
