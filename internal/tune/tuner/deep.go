@@ -81,6 +81,7 @@ var planeSeeds = map[int][]string{
 		"family=planes,block=4x32,rows=2,chunk=128,prefetch=1,stages=1,copy=tensor,sizes=literals",
 		"family=planes,block=8x32,chunk=0,stages=1,copy=tensor,refetch=no,unroll=3,columns=all,sizes=literals",
 		"family=planes,block=16x16,rows=2,chunk=40,prefetch=1,stages=1,copy=tensor,unroll=3,columns=all,sizes=literals",
+		"family=planes,block=16x16,rows=2,chunk=40,stages=1,copy=tensor,refetch=no,unroll=4,loads=terms,columns=all",
 		"family=planes,block=4x64,chunk=32,stages=1,loads=terms,sizes=literals",
 		"family=planes,block=16x32,chunk=16,prefetch=1,stages=1,copy=tensor,unroll=2,loads=statements,sizes=literals",
 		"family=planes,block=8x32,chunk=160,stages=1,copy=tensor,refetch=no,unroll=3,sizes=literals",
