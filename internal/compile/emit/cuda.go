@@ -25,6 +25,7 @@ var CUDA = &Dialect{
 	Long:        "INT64_C(%d)",
 	FloatSuffix: "f",
 	Fma:         "fma_rn_",
+	Divide:      "div_rn_",
 	Index: map[kernel.Tag]string{
 		kernel.ThreadX: "threadIdx.x", kernel.ThreadY: "threadIdx.y", kernel.ThreadZ: "threadIdx.z",
 		kernel.BlockX: "blockIdx.x", kernel.BlockY: "blockIdx.y", kernel.BlockZ: "blockIdx.z",

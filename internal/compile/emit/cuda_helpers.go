@@ -26,7 +26,8 @@ func cudaHelpers() []helperText {
 }`},
 	}
 	for _, t := range []types.Type{types.F32, types.F64} {
-		list = append(list, helperText{name: "fma_rn_" + t.String(), t: t, text: fmaRN(t)})
+		list = append(list, helperText{name: "fma_rn_" + t.String(), t: t, text: fmaRN(t)},
+			helperText{name: "div_rn_" + t.String(), t: t, text: divRN(t)})
 	}
 	list = append(list, imageHelpers...)
 	list = append(list, clusterHelpers...)
@@ -49,6 +50,18 @@ func fmaRN(t types.Type) string {
     %[1]s sum;
     asm("fma.rn.%[2]s %%0, %%1, %%2, %%3;" : "=LETTER"(sum) : "LETTER"(a), "LETTER"(b), "LETTER"(c));
     return sum;
+}`, "LETTER", letter)
+}
+
+// divRN is a division that is hardly ever needed. The compiler takes divisions to be
+// one instruction, and moves them out of branches. It leaves PTX in its place.
+func divRN(t types.Type) string {
+	letter := map[types.Type]string{types.F32: "f", types.F64: "d"}[t]
+	return strings.ReplaceAll(`%[1]s gl_div_rn_%[2]s(%[1]s a, %[1]s b)
+{
+    %[1]s quotient;
+    asm("div.rn.%[2]s %%0, %%1, %%2;" : "=LETTER"(quotient) : "LETTER"(a), "LETTER"(b));
+    return quotient;
 }`, "LETTER", letter)
 }
 

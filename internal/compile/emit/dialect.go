@@ -40,6 +40,9 @@ type Dialect struct {
 	// Fma begins the name of the helper that is a fused multiply-add, before its
 	// type; "" if the function of the language is.
 	Fma string
+	// Divide begins the name of the helper that divides in the branch that it
+	// stands in, before its type; "" if compilers are not to be told.
+	Divide string
 	// NegFma says whether what may be a fused multiply-add is negated by a helper,
 	// because a compiler of the language takes the sign for one of its operands'.
 	NegFma bool

@@ -512,14 +512,20 @@ func (p *printer) cast(e *kernel.Cast) (string, int) {
 }
 
 func (p *printer) funcCall(e *kernel.FuncCall) (string, int) {
+	if e.Func == op.Quotient && p.Divide == "" {
+		return p.binary(&kernel.Binary{Op: op.Div, X: e.Args[0], Y: e.Args[1]})
+	}
 	args := make([]string, len(e.Args))
 	for i, a := range e.Args {
 		args[i] = p.expr(a)
 	}
 	t := e.Args[0].Type()
 	name := p.funcName(e.Func, t)
-	if !t.IsFloat() {
+	switch {
+	case !t.IsFloat():
 		name = p.helper("abs_" + t.String())
+	case e.Func == op.Quotient:
+		name = p.helper(p.Divide + t.String())
 	}
 	return name + "(" + strings.Join(args, ", ") + ")", precAtom
 }

@@ -114,6 +114,13 @@ func (m *maker) real(s *scope, depth int) expr {
 		return m.tame(m.infix(x, "*", y, precProduct, x.bound*y.bound))
 	case 9:
 		x, y := m.real(s, depth-1), m.real(s, depth-2)
+		if m.chance(3) { // a divisor that many cells may have in common
+			divisor := pick(m, "3", "0.7", "1.1", "2")
+			if u, ok := m.uniform(s, true); ok && m.chance(2) {
+				divisor = "(1.5 + abs(" + u.text + "))"
+			}
+			return m.tame(expr{x.as(precProduct) + "/" + divisor, precProduct, 1.5 * x.bound})
+		}
 		return expr{x.as(precProduct) + "/(1.5 + abs(" + y.text + "))", precProduct, x.bound}
 	case 10:
 		x, y := m.real(s, depth-1), m.real(s, depth-1)

@@ -2,8 +2,8 @@ package kernel
 
 // Pass is one step from the kernel that a family builds to the one that is
 // printed: a function from a kernel to an equivalent one, which shares no
-// statement with it that either may change. Integers are rearranged freely; no
-// floating-point operation is.
+// statement with it that either may change. Integers are rearranged freely. No
+// floating-point operation is, but some are written out with the same result.
 type Pass struct {
 	Name string // unique
 	Doc  string
@@ -22,12 +22,14 @@ const (
 	Indexing
 	// Narrowing is for those that choose the width of integers.
 	Narrowing
+	// Dividing is for those that write out what GPUs have no instruction for.
+	Dividing
 )
 
 // String says which kernels these are.
 func (w When) String() string {
 	return [...]string{"all kernels", "kernels whose plan asks for shared index arithmetic",
-		"kernels of known sizes, or with shared index arithmetic"}[w]
+		"kernels of known sizes, or with shared index arithmetic", "kernels of GPUs"}[w]
 }
 
 // Passes are all passes on kernels, in order. Those that are for a kernel always
@@ -55,6 +57,9 @@ var Passes = []Pass{
 	{"carry", "turn products that a loop computes anew into sums", Indexing, plainly(passCarry)},
 	{"dead-of-carried", "dead, for names that are carried along", Indexing, plainly(passDead)},
 
+	{"reciprocals", "divide by literals, and by what has many dividends, by way of a reciprocal",
+		Dividing, plainly(passReciprocals)},
+
 	{"narrow", "compute in 32 bits what fits", Narrowing, Narrow},
 	{"names", "give names that are taken another one", Always, plainly(TidyNames)},
 }
@@ -67,6 +72,7 @@ func plainly(f func(*Kernel) *Kernel) func(*Kernel, Ranges) *Kernel {
 // Asked says which passes a kernel goes through.
 type Asked struct {
 	Indexing  bool
+	GPU       bool   // it is for one
 	Known     bool   // its sizes are
 	Arguments Ranges // what is known of its arguments
 }
@@ -78,6 +84,8 @@ func (p *Pass) For(a Asked) bool {
 		return a.Indexing
 	case Narrowing:
 		return a.Indexing || a.Known
+	case Dividing:
+		return a.GPU
 	}
 	return true
 }

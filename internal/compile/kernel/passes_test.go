@@ -84,6 +84,14 @@ var passTexts = map[string]struct{ before, after string }{
 		`(let plane i64 (mul N N)) (store w N a)`,
 		`(store w N a)`,
 	},
+	"reciprocals": {
+		`(let x f64 (load u N)) (store w N (div x (f64 3)))`,
+		`(let x f64 (load u N))
+		 (let estimate f64 (mul x (f64 0.3333333333333333)))
+		 (let refined f64 (fma (fma (f64 -3) estimate x) (f64 0.3333333333333333) estimate))
+		 (store w N (select (ge (call abs refined) (f64 1.90109156629516e-211)) refined
+		   (select (eq x (f64 0)) estimate (call quotient x (f64 3)))))`,
+	},
 	"narrow": {
 		`(for i i64 serial (i64 0) N (i64 1) (let at i64 (mul i N)) (store w at a))`,
 		`(let N_int i32 (cast i32 N))
@@ -123,7 +131,8 @@ func TestApply(t *testing.T) {
 	for _, c := range []struct {
 		asked kernel.Asked
 		ran   int
-	}{{kernel.Asked{}, 1}, {kernel.Asked{Known: true}, 2}, {kernel.Asked{Indexing: true}, len(kernel.Passes)}} {
+	}{{kernel.Asked{}, 1}, {kernel.Asked{Known: true}, 2}, {kernel.Asked{GPU: true}, 2},
+		{kernel.Asked{GPU: true, Indexing: true}, len(kernel.Passes)}} {
 		k := parse(t, signature+`(store w (mul N N) (load u (mul N N))))`)
 		shown, ran := 0, 0
 		last := k

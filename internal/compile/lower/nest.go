@@ -423,7 +423,7 @@ func (n *nest) wanted() kernel.Asked {
 	if n.opts.Target != GPU {
 		return kernel.Asked{}
 	}
-	a := kernel.Asked{Indexing: n.set.Is(schedule.Indexing), Known: n.opts.Sized, Arguments: kernel.Ranges{}}
+	a := kernel.Asked{GPU: true, Indexing: n.set.Is(schedule.Indexing), Known: n.opts.Sized, Arguments: kernel.Ranges{}}
 	if n.opts.Sized {
 		a.Arguments = n.ranges()
 	}

@@ -127,6 +127,11 @@ const (
 	Pow
 	Atan2
 	Hypot
+
+	// Of kernels alone, which passes make; no program calls them.
+
+	Quotient // a / b, exact, where it is hardly ever needed: compilers are to leave it in its branch
+	InvSqrt  // 1 / sqrt(a), exact: the root is rounded, and then the quotient
 )
 
 type funcInfo struct {
@@ -163,6 +168,9 @@ var funcs = [...]funcInfo{
 	Pow:    {"pow", 2, 8},
 	Atan2:  {"atan2", 2, 6},
 	Hypot:  {"hypot", 2, 4},
+
+	Quotient: {"quotient", 2, 0},
+	InvSqrt:  {"invsqrt", 1, 0},
 }
 
 // String returns the function's name, in IR texts and in the language.

@@ -18,7 +18,7 @@ func TestNamesParseBack(t *testing.T) {
 			t.Errorf("%v has no sign", o)
 		}
 	}
-	for f := Sqrt; f <= Hypot; f++ {
+	for f := Sqrt; f <= InvSqrt; f++ {
 		if got, ok := ParseFunc(f.String()); !ok || got != f {
 			t.Errorf("%q parses as %v, %t", f, got, ok)
 		}
@@ -171,6 +171,8 @@ func TestCall(t *testing.T) {
 		{Atan2, []Value{f64(0), f64(-1)}, f64(math.Pi)},
 		{Pow, []Value{f64(4), f64(0.5)}, f64(2)},
 		{Hypot, []Value{f64(3), f64(4)}, f64(5)},
+		{Quotient, []Value{f32(1), f32(3)}, f32(0.3333333432674408)},
+		{InvSqrt, []Value{f32(7)}, f32(0.37796449661254883)}, // rounded once, the last digits were 022644
 	} {
 		if got := Call(c.f, c.args...); !got.Same(c.want) {
 			t.Errorf("%v of %v is %v, want %v", c.f, c.args, got, c.want)

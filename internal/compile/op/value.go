@@ -258,7 +258,10 @@ func Call(f Func, args ...Value) Value {
 		panic(fmt.Sprintf("op: %v of %v", f, t))
 	}
 	x := args[0].F
-	if f.Arity() == 2 {
+	switch {
+	case f == InvSqrt: // two roundings
+		return Float(t, 1/Float(t, math.Sqrt(x)).F)
+	case f.Arity() == 2:
 		return Float(t, call2(f, x, args[1].F))
 	}
 	return Float(t, call1(f, x))
@@ -324,6 +327,8 @@ func call2(f Func, x, y float64) float64 {
 		return math.Atan2(x, y)
 	case Hypot:
 		return math.Hypot(x, y)
+	case Quotient:
+		return x / y
 	}
 	panic(fmt.Sprintf("op: %v takes one argument", f))
 }

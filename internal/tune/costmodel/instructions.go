@@ -162,9 +162,13 @@ func (b *body) expr(e kernel.Expr) {
 	case *kernel.Select:
 		b.issue += words
 	case *kernel.FuncCall:
-		if isDouble {
+		switch {
+		case e.Func == op.Quotient: // hardly ever needed
+			return
+		case e.Func == op.Abs: // a sign that operands have
+		case isDouble:
 			spend(doubleFunction)
-		} else {
+		default:
 			spend(floatFunction)
 		}
 	case *kernel.Random:

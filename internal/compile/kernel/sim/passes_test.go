@@ -86,7 +86,7 @@ func applyAll(m *kernel.Module, size func(param int) kernel.Interval) {
 				}
 			}
 		}
-		next := kernel.Apply(k, kernel.Asked{Indexing: true, Known: true, Arguments: known}, nil)
+		next := kernel.Apply(k, kernel.Asked{GPU: true, Indexing: true, Known: true, Arguments: known}, nil)
 		m.Kernels[i] = next
 		for _, launches := range m.Calls {
 			for _, l := range launches {

@@ -94,7 +94,7 @@ type Counts struct {
 const (
 	numTypes = int(types.F64) + 1
 	numOps   = int(op.Ge) + 1
-	numFuncs = int(op.Hypot) + 1
+	numFuncs = int(op.InvSqrt) + 1
 )
 
 // Space returns the accesses to a memory space.

@@ -153,11 +153,13 @@ template <class T> static T __shfl_down_sync(unsigned, T v, int by) { return pre
 template <class T> static T __shfl_xor_sync(unsigned, T v, int by) { return pretended::shuffle(v, pretended::lane() ^ by); }
 
 // What the printed text says in PTX has these words instead: fused multiply-adds,
-// numbered barriers, accesses with a cache policy, and copies that arrive as late
-// as they may.
+// divisions, numbered barriers, accesses with a cache policy, and copies that arrive
+// as late as they may.
 
 static inline float gl_fma_rn_f32(float a, float b, float c) { return fmaf(a, b, c); }
 static inline double gl_fma_rn_f64(double a, double b, double c) { return fma(a, b, c); }
+static inline float gl_div_rn_f32(float a, float b) { return a / b; }
+static inline double gl_div_rn_f64(double a, double b) { return a / b; }
 
 #define RESIDENT(type) \
 	static inline type gl_load_resident_##type(const type *p) { return *p; } \
