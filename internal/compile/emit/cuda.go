@@ -26,6 +26,7 @@ var CUDA = &Dialect{
 	FloatSuffix: "f",
 	Fma:         "fma_rn_",
 	Divide:      "div_rn_",
+	InvSqrt:     "invsqrt_rn_",
 	Index: map[kernel.Tag]string{
 		kernel.ThreadX: "threadIdx.x", kernel.ThreadY: "threadIdx.y", kernel.ThreadZ: "threadIdx.z",
 		kernel.BlockX: "blockIdx.x", kernel.BlockY: "blockIdx.y", kernel.BlockZ: "blockIdx.z",

@@ -29,6 +29,7 @@ func cudaHelpers() []helperText {
 		list = append(list, helperText{name: "fma_rn_" + t.String(), t: t, text: fmaRN(t)},
 			helperText{name: "div_rn_" + t.String(), t: t, text: divRN(t)})
 	}
+	list = append(list, rootHelpers...)
 	list = append(list, imageHelpers...)
 	list = append(list, clusterHelpers...)
 	list = append(list, flagHelpers...)
@@ -63,6 +64,52 @@ func divRN(t types.Type) string {
     asm("div.rn.%[2]s %%0, %%1, %%2;" : "=LETTER"(quotient) : "LETTER"(a), "LETTER"(b));
     return quotient;
 }`, "LETTER", letter)
+}
+
+// rootHelpers are 1 over a square root, both of them rounded. From the machine's approximation of that, one step of
+// the fourth order comes to within little more than half a unit of the last place. The root is refined from there as
+// by the compiler, and so is its reciprocal (Markstein, IBM Journal of Research and Development 34(1), 1990), where the
+// compiler divides. That is right for all roots but those with a significand of ones alone: those of numbers whose low
+// word is 0xfffffffe or 0xffffffff at the most. TestInverseRoots has all numbers at which it could fail. Such numbers,
+// and those so large or small that something could underflow, take the compiler's way.
+var rootHelpers = []helperText{
+	{name: "rsqrt_seed_f64", text: `double gl_rsqrt_seed_f64(double x) // 1 / sqrt(x), to about 20 bits
+{
+    double y;
+    asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+    return y;
+}`},
+	{name: "invsqrt_plain_f64", text: `double gl_invsqrt_plain_f64(double x)
+{
+    double y;
+    asm("{\n\t.reg .f64 root;\n\tsqrt.rn.f64 root, %1;\n\trcp.rn.f64 %0, root;\n\t}" : "=d"(y) : "d"(x));
+    return y;
+}`},
+	{name: "high_f64", text: `uint32_t gl_high_f64(double x) // the word of the sign and the exponent
+{
+    uint32_t word;
+    asm("{\n\t.reg .b32 low;\n\tmov.b64 {low, %0}, %1;\n\t}" : "=r"(word) : "d"(x));
+    return word;
+}`},
+	{name: "low_f64", text: `uint32_t gl_low_f64(double x)
+{
+    uint32_t word;
+    asm("{\n\t.reg .b32 high;\n\tmov.b64 {%0, high}, %1;\n\t}" : "=r"(word) : "d"(x));
+    return word;
+}`},
+	{name: "invsqrt_rn_f64", uses: "fma_rn_f64 rsqrt_seed_f64 invsqrt_plain_f64 high_f64 low_f64",
+		text: `double gl_invsqrt_rn_f64(double x) // 1 / sqrt(x), the root and the quotient rounded to nearest
+{
+    const double y = gl_rsqrt_seed_f64(x);
+    const double e = gl_fma_rn_f64(-x, y * y, 1.0);
+    const double z = gl_fma_rn_f64(gl_fma_rn_f64(gl_fma_rn_f64(e, 0.3125, 0.375), e, 0.5), y * e, y);
+    const double near = x * z;
+    const double root = gl_fma_rn_f64(gl_fma_rn_f64(-near, near, x), 0.5 * z, near);
+    const double inverse = gl_fma_rn_f64(gl_fma_rn_f64(-root, z, 1.0), z, z);
+    const bool within = gl_high_f64(x) - 0x07b00000u < 0x76c00000u; // from 2^-900 to 2^1000
+    const bool refined = within & (gl_low_f64(x) < 0xfffffffeu); // the root is not of ones alone
+    return refined ? inverse : gl_invsqrt_plain_f64(x);
+}`},
 }
 
 // wide is every type that can be moved with a cache policy.

@@ -43,6 +43,9 @@ type Dialect struct {
 	// Divide begins the name of the helper that divides in the branch that it
 	// stands in, before its type; "" if compilers are not to be told.
 	Divide string
+	// InvSqrt begins the name of the helper that is 1 over a square root in double;
+	// "" if it is written so.
+	InvSqrt string
 	// NegFma says whether what may be a fused multiply-add is negated by a helper,
 	// because a compiler of the language takes the sign for one of its operands'.
 	NegFma bool

@@ -108,7 +108,7 @@ func (f *forest) expr(t types.Type, depth int) kernel.Expr {
 	case n == 2:
 		return &kernel.Unary{Op: op.Neg, X: sub(t)}
 	case n == 3 && t.IsFloat():
-		fn := choose(f, op.Sqrt, op.Abs, op.Floor, op.Ceil, op.Trunc, op.Round, op.Fmod)
+		fn := choose(f, op.Sqrt, op.Abs, op.Floor, op.Ceil, op.Trunc, op.Round, op.Fmod, op.Quotient, op.InvSqrt)
 		args := []kernel.Expr{sub(t)}
 		if fn.Arity() == 2 {
 			args = append(args, sub(t))

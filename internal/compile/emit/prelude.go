@@ -14,7 +14,7 @@ type helperText struct {
 	name string
 	t    types.Type
 	text string
-	uses string // another helper that must come before
+	uses string // other helpers that must come before
 	head string // comes before the dialect's
 	bare bool   // not a function: no head
 }
@@ -103,7 +103,9 @@ func (p *printer) helperDefs() string {
 	for _, h := range helperTexts {
 		if p.helpers[h.name] {
 			want[h.name] = true
-			want[h.uses] = true
+			for _, name := range strings.Fields(h.uses) {
+				want[name] = true
+			}
 		}
 	}
 	var b strings.Builder

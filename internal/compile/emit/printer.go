@@ -512,8 +512,12 @@ func (p *printer) cast(e *kernel.Cast) (string, int) {
 }
 
 func (p *printer) funcCall(e *kernel.FuncCall) (string, int) {
-	if e.Func == op.Quotient && p.Divide == "" {
+	switch t := e.Type(); {
+	case e.Func == op.Quotient && p.Divide == "":
 		return p.binary(&kernel.Binary{Op: op.Div, X: e.Args[0], Y: e.Args[1]})
+	case e.Func == op.InvSqrt && (p.InvSqrt == "" || t != types.F64):
+		root := &kernel.FuncCall{Func: op.Sqrt, Args: e.Args}
+		return p.binary(&kernel.Binary{Op: op.Div, X: kernel.L(op.Float(t, 1)), Y: root})
 	}
 	args := make([]string, len(e.Args))
 	for i, a := range e.Args {
@@ -526,6 +530,8 @@ func (p *printer) funcCall(e *kernel.FuncCall) (string, int) {
 		name = p.helper("abs_" + t.String())
 	case e.Func == op.Quotient:
 		name = p.helper(p.Divide + t.String())
+	case e.Func == op.InvSqrt:
+		name = p.helper(p.InvSqrt + t.String())
 	}
 	return name + "(" + strings.Join(args, ", ") + ")", precAtom
 }

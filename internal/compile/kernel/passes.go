@@ -57,6 +57,8 @@ var Passes = []Pass{
 	{"carry", "turn products that a loop computes anew into sums", Indexing, plainly(passCarry)},
 	{"dead-of-carried", "dead, for names that are carried along", Indexing, plainly(passDead)},
 
+	// Write divisions out, or say what takes less.
+	{"roots", "say in one operation what 1 over a square root is", Dividing, plainly(passRoots)},
 	{"reciprocals", "divide by literals, and by what has many dividends, by way of a reciprocal",
 		Dividing, plainly(passReciprocals)},
 

@@ -84,6 +84,10 @@ var passTexts = map[string]struct{ before, after string }{
 		`(let plane i64 (mul N N)) (store w N a)`,
 		`(store w N a)`,
 	},
+	"roots": {
+		`(store w N (div (f64 1) (call sqrt a)))`,
+		`(store w N (call invsqrt a))`,
+	},
 	"reciprocals": {
 		`(let x f64 (load u N)) (store w N (div x (f64 3)))`,
 		`(let x f64 (load u N))
@@ -131,7 +135,7 @@ func TestApply(t *testing.T) {
 	for _, c := range []struct {
 		asked kernel.Asked
 		ran   int
-	}{{kernel.Asked{}, 1}, {kernel.Asked{Known: true}, 2}, {kernel.Asked{GPU: true}, 2},
+	}{{kernel.Asked{}, 1}, {kernel.Asked{Known: true}, 2}, {kernel.Asked{GPU: true}, 3},
 		{kernel.Asked{GPU: true, Indexing: true}, len(kernel.Passes)}} {
 		k := parse(t, signature+`(store w (mul N N) (load u (mul N N))))`)
 		shown, ran := 0, 0

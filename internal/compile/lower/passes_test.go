@@ -48,6 +48,7 @@ dead: kernel -> kernel
 single: kernel -> kernel
 carry: kernel -> kernel
 dead-of-carried: kernel -> kernel
+roots: kernel -> kernel
 reciprocals: kernel -> kernel
 narrow: kernel -> kernel
 names: kernel -> kernel

@@ -11,7 +11,7 @@ var (
 	whole       = append([]op.Op{op.Rem, op.And, op.Or}, arithmetic...)
 	logic       = []op.Op{op.LAnd, op.LOr, op.And, op.Or}
 	comparisons = []op.Op{op.Eq, op.Ne, op.Lt, op.Le, op.Gt, op.Ge}
-	exact       = []op.Func{op.Sqrt, op.Abs, op.Floor, op.Ceil, op.Trunc, op.Round, op.Fmod}
+	exact       = []op.Func{op.Sqrt, op.Abs, op.Floor, op.Ceil, op.Trunc, op.Round, op.Fmod, op.Quotient, op.InvSqrt}
 )
 
 // expr draws an expression of a type, sometimes through a constructor and

@@ -66,7 +66,7 @@ func TestRandomKernelsAgreeWithOracle(t *testing.T) {
 					t.Fatalf("%d %v of %v, not %d\n%s", got, x, t0, want, kernel.Text(k))
 				}
 			}
-			for f := op.Sqrt; f <= op.Hypot; f++ {
+			for f := op.Sqrt; f <= op.InvSqrt; f++ {
 				if got, want := r.Func(f, t0), o.funcs[funcKey{f, t0}]; got != want {
 					t.Fatalf("%d %v of %v, not %d\n%s", got, f, t0, want, kernel.Text(k))
 				}
