@@ -36,6 +36,7 @@ func timesOf(list ...any) func(plan string) (float64, error) {
 // Calls that have nothing to do with each other are tried in sets, and the plan has what is faster: one kernel of all
 // calls, the sets, or single calls. The program's time is that of its parts.
 func TestSetsOfCalls(t *testing.T) {
+	decides(t)
 	b := program(t, fmt.Sprintf(setsText, interleaved))
 	for _, c := range []struct {
 		whole, set float64
@@ -75,6 +76,7 @@ func TestSetsOfCalls(t *testing.T) {
 // Where kernels of all calls spill, sets of half of the statements are tried. Where memory does not bind them, all
 // statements but those of a call are. Else kernels of all get the whole time.
 func TestSetsWhereKernelsHaveAFault(t *testing.T) {
+	decides(t)
 	b := program(t, fmt.Sprintf(setsText, "five (b, a); both (d, b, a); both (e, d, b); five (c, e);"))
 	for _, c := range []struct {
 		spills int

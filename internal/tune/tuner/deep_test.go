@@ -194,6 +194,7 @@ func TestFusedIteration(t *testing.T) {
 
 // A fused iteration that gains nothing does not keep deeper kernels from being tried.
 func TestFusedIterationThatGainsNothing(t *testing.T) {
+	decides(t)
 	b := program(t, twoCalls)
 	o := deepOptions(t, newScripted(t, b, byDepth(map[int]float64{1: 1.4, 2: 1.2, 4: 0.5, 6: 0.7, 8: 0.8})), b, 60)
 	o.Plan = plan(t, "across[0:1]@1{family=cells};update[0:1]@1{family=cells}")
@@ -238,6 +239,7 @@ func TestSpansLoseSideBySide(t *testing.T) {
 
 // The plan has the depths that carry out what the deepest leaves, if they pay.
 func TestRemainder(t *testing.T) {
+	decides(t)
 	b := program(t, iterated(12))
 	parts := map[int]float64{2: 0.5, 4: 0.45, 6: 0.4, 8: 0.3, 10: 0.6}
 	r := tune(t, deepOptions(t, newScripted(t, b, byDepth(parts)), b, 60))
@@ -253,6 +255,7 @@ func TestRemainder(t *testing.T) {
 
 // A loop that forbids it is searched as ever, without a word; the result says what forbids it, and where.
 func TestNoSpans(t *testing.T) {
+	decides(t)
 	const source = `parameter M = 512, N = 512;
 iterator j, i;
 double u[M,N], next[M,N];
@@ -275,6 +278,7 @@ iterate 10 { five (next, u); swap (next, u); }
 
 // What the user asks of kernels holds for those of several iterations, too: where it leaves none, none is tried.
 func TestRestrictedDepths(t *testing.T) {
+	decides(t)
 	b := program(t, iterated(100))
 	half := byDepth(map[int]float64{2: 0.5, 3: 0.45, 4: 0.4, 5: 0.9, 6: 0.9})
 	o := deepOptions(t, newScripted(t, b, half), b, 20)
@@ -376,6 +380,7 @@ func TestSequences(t *testing.T) {
 // Wrong kernels of several iterations are counted as others are, and no plan has them. One that is found out at
 // the end is condemned.
 func TestWrongSpans(t *testing.T) {
+	decides(t)
 	b := program(t, iterated(100))
 	right := byDepth(map[int]float64{2: 0.5, 4: 0.4, 6: 0.45, 8: 0.45})
 	s := newScripted(t, b, func(plan string) (float64, error) {
@@ -410,6 +415,7 @@ func TestWrongSpans(t *testing.T) {
 
 // A search that goes on asks for the same as one that was never interrupted, whatever it had come to.
 func TestResumeDepths(t *testing.T) {
+	decides(t)
 	for _, strategy := range []string{"random", "auto"} {
 		b := program(t, iterated(101))
 		speeds := byDepth(map[int]float64{2: 0.6, 4: 0.5, 6: 0.55, 8: 0.52})
@@ -458,6 +464,7 @@ func TestInterruptDepths(t *testing.T) {
 
 // Kernels of single iterations keep their part of the time, and all of it where loops allow nothing else.
 func TestTimeOfDepths(t *testing.T) {
+	decides(t)
 	b := program(t, iterated(100))
 	s := newScripted(t, b, byDepth(map[int]float64{2: 0.6, 4: 0.5, 6: 0.55, 8: 0.55}))
 	o := deepOptions(t, s, b, 0)
@@ -471,6 +478,7 @@ func TestTimeOfDepths(t *testing.T) {
 
 // Each loop has depths of its own.
 func TestTwoLoops(t *testing.T) {
+	decides(t)
 	b := program(t, iterated(100)+"stencil more (out, in) { out[j][i] = in[j][i-2]; }\n"+
 		"iterate 50 { more (next, u); swap (next, u); }\n")
 	s := newScripted(t, b, func(plan string) (float64, error) {

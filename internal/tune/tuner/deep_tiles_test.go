@@ -26,6 +26,7 @@ iterate 100 { seven (next, u); swap (next, u); }
 // In three dimensions a search begins with the tiles that the model predicts to be fast, whatever the seeds are, and
 // with the best of them in all forms.
 func TestTilesByForecast(t *testing.T) {
+	decides(t)
 	b := program(t, solid)
 	s := newScripted(t, b, byDepth(map[int]float64{4: 0.5}))
 	o := deepOptions(t, s, b, 60)

@@ -71,6 +71,7 @@ func kernelOnGPU(t testing.TB, source string) (*subject, lower.Choice) {
 // lowered as all else is, and only threads and shared memory, which the text tells
 // exactly, are a verdict.
 func TestEstimateRefusesNothing(t *testing.T) {
+	decides(t)
 	s, choice := kernelOnGPU(t, cube)
 	with := func(c schedule.Config) schedule.Plan {
 		k := choice.Kernel

@@ -14,6 +14,7 @@ var curvilinear string
 
 // Large bodies do not starve a search: all kernels get their trials.
 func TestLargeBodies(t *testing.T) {
+	decides(t)
 	b := program(t, strings.Replace(curvilinear, "L = 320, M = 320, N = 320", "L = 12, M = 12, N = 12", 1))
 	s := newScripted(t, b, smooth)
 	o := options(s, b, 3)

@@ -42,6 +42,7 @@ func threadCells(t *testing.T, r *Result) int64 {
 // The hierarchical search tries kernels with 8 cells of a thread along an axis at most where bandwidth binds in
 // theory, and with 4 where arithmetic does; other searches try more.
 func TestPromisingKernels(t *testing.T) {
+	decides(t)
 	many := func(text string) (float64, error) { // more cells are faster
 		c, err := schedule.ParsePlan(text)
 		if err != nil || len(c.Kernels) == 0 || !c.Kernels[0].Config.Has("rows") {
