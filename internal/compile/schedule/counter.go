@@ -174,13 +174,16 @@ func (f *Family) relations() []relation {
 	}
 	for i := range f.Constraints {
 		k := &f.Constraints[i]
-		var scope []int
+		var params []int // in the order in which the constraint names them
 		for _, name := range k.Params {
-			scope = append(scope, f.index(name))
+			params = append(params, f.index(name))
 		}
-		slices.Sort(scope)
+		scope := slices.Sorted(slices.Values(params))
 		out = append(out, relation{scope, func(choice []int) bool {
-			return !k.broken(f.config(scope, choice))
+			if slices.ContainsFunc(params, func(i int) bool { return choice[i] == absent }) {
+				return true // it is not asked
+			}
+			return k.Holds(f.config(params, choice))
 		}})
 	}
 	return out
