@@ -288,20 +288,25 @@ func (e *elimination) sumOut(b bucket) table {
 	return out
 }
 
-// weigh multiplies a weight by what relations and tables say of a choice; nil
-// is zero.
+// multiplied multiplies a weight by what relations and tables say of a choice; nil
+// is zero. Most choices are wrong, so products are made last.
 func multiplied(relations []relation, tables []table, choice []int, weight *big.Int) *big.Int {
+	var few [4]*big.Int
+	counts := few[:0]
 	for _, t := range tables {
 		n := t.count[string(key(t.scope, choice))]
 		if n == nil {
 			return nil
 		}
-		weight = new(big.Int).Mul(weight, n)
+		counts = append(counts, n)
 	}
 	for _, r := range relations {
 		if !r.holds(choice) {
 			return nil
 		}
+	}
+	for _, n := range counts {
+		weight = new(big.Int).Mul(weight, n)
 	}
 	return weight
 }
