@@ -16,10 +16,16 @@ import (
 // temporary, some are updated in place, and coefficients have fewer axes. The calls are outside of loops, or in one.
 // The sets are sizes that simulations are short at; all grids have random contents when it starts, from -1 to 1, and
 // stay within them.
-func MakeDAG(seed uint64) (*Case, error) {
+func MakeDAG(seed uint64) (*Case, error) { return makeDAG(seed, false) }
+
+// MakeAlike is MakeDAG with statements that compute the same at several cells: half of their factors are values that
+// have been written before, moved along an axis.
+func MakeAlike(seed uint64) (*Case, error) { return makeDAG(seed, true) }
+
+func makeDAG(seed uint64, alike bool) (*Case, error) {
 	var last error
 	for try := range uint64(attempts) {
-		d := &dag{Rand: rand.New(rand.NewPCG(seed, 1<<32+try))}
+		d := &dag{Rand: rand.New(rand.NewPCG(seed, 1<<32+try)), alike: alike}
 		source := d.program()
 		p, diags := lang.Load(diag.NewSource(name(seed), source))
 		if p == nil {
@@ -67,6 +73,15 @@ type dag struct {
 	text    strings.Builder
 	formals map[string]bool // of the stencil that is written
 	names   int
+	alike   bool
+	values  []*movedValue
+}
+
+// movedValue is a value of grids that is written at several cells.
+type movedValue struct {
+	format string // with a place for each of the reads
+	grids  []string
+	at     [][]int // offsets
 }
 
 var dagAxes, dagParams = []string{"k", "j", "i"}, []string{"L", "M", "N"}
@@ -225,6 +240,9 @@ func (d *dag) sum(locals, own []string, without string) string {
 }
 
 func (d *dag) factor(locals, own []string, without string) string {
+	if d.alike && d.IntN(2) == 0 {
+		return d.moved(without)
+	}
 	switch kind := d.IntN(9); {
 	case kind == 0 && len(locals) > 0:
 		return locals[d.IntN(len(locals))]
@@ -244,6 +262,36 @@ func (d *dag) factor(locals, own []string, without string) string {
 		return "0.5*(" + d.read(without) + " - " + d.read(without) + ")"
 	}
 	return d.read(without)
+}
+
+// moved writes a value that was written before, or a new one, at another cell.
+func (d *dag) moved(without string) string {
+	if len(d.values) < 2 || d.IntN(4) == 0 {
+		formats := []string{"(%s*%s)", "0.5*(%s - %s)", "sqrt(abs(%s))", "0.25*(%s + %s + %s)", "(0.5*%s*%s - 0.5*%s)",
+			"(%s*(%s*%s))"}
+		v := &movedValue{format: formats[d.IntN(len(formats))]}
+		all := slices.Concat(d.inputs, d.states, d.made)
+		for range strings.Count(v.format, "%s") {
+			v.grids = append(v.grids, all[d.IntN(len(all))])
+			v.at = append(v.at, d.offsets(1))
+		}
+		d.values = append(d.values, v)
+	}
+	v := d.values[len(d.values)-1-d.IntN(min(3, len(d.values)))]
+	if slices.Contains(v.grids, without) {
+		return d.read(without)
+	}
+	by := d.offsets(max(1, d.order-1))
+	var reads []any
+	for n, g := range v.grids {
+		d.formals[g] = true
+		at := slices.Clone(v.at[n])
+		for axis := range at {
+			at[axis] += by[axis]
+		}
+		reads = append(reads, g+d.index(at))
+	}
+	return fmt.Sprintf(v.format, reads...)
 }
 
 // read reads a grid that has contents, one that was assigned not long ago more often than others.
@@ -275,10 +323,20 @@ func (d *dag) one(grids []string) string {
 func (d *dag) access(most int) string {
 	offsets := make([]int, d.rank)
 	if most > 0 {
-		for range 1 + d.IntN(5)/4 {
-			offsets[d.IntN(d.rank)] = d.IntN(2*most+1) - most
-		}
+		offsets = d.offsets(most)
 	}
+	return d.index(offsets)
+}
+
+func (d *dag) offsets(most int) []int {
+	offsets := make([]int, d.rank)
+	for range 1 + d.IntN(5)/4 {
+		offsets[d.IntN(d.rank)] = d.IntN(2*most+1) - most
+	}
+	return offsets
+}
+
+func (d *dag) index(offsets []int) string {
 	text := ""
 	for k, axis := range d.axes() {
 		switch o := offsets[k]; {
