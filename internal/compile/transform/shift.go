@@ -86,3 +86,26 @@ func sizeOf(body []*ir.Stmt) int {
 	}
 	return n
 }
+
+// Substituted returns an expression with the values of local grids in the place of their reads; value returns nil for
+// arrays that stay. Values have nothing left to inline.
+func Substituted(e ir.Expr, value func(*ir.Array) ir.Expr) ir.Expr {
+	return ir.Rewrite(e, func(e ir.Expr) ir.Expr {
+		acc, ok := e.(*ir.Access)
+		if !ok {
+			return e
+		}
+		x := value(acc.Array)
+		if x == nil {
+			return e
+		}
+		var at offset
+		for _, ix := range acc.Index {
+			for len(at) <= ix.Axis {
+				at = append(at, 0)
+			}
+			at[ix.Axis] = ix.Offset
+		}
+		return shift(x, at, keepTemp)
+	})
+}
