@@ -24,6 +24,7 @@ func (c *benchProof) dags(a *app) error {
 	}
 	r := proof.DAGs(a.ctx, proof.DAGOptions{
 		Pairs: c.Pairs, Seed: c.Seed, Budget: c.Budget, Workers: c.Jobs, Log: a.stderr,
+		Fission: c.Fission,
 	})
 	r.Commit = proof.Names{a.commit()}
 	if c.GoOn {

@@ -15,20 +15,23 @@ import (
 type fissionCmd struct {
 	File string `arg:"" help:"Source file; - reads standard input."`
 	Out  string `help:"Folder for the source files; without it the text of one goes to standard output." placeholder:"DIR"`
-	Only string `default:"" enum:",maxfuse,trivial,recompute,statements" help:"Write this version alone: maxfuse, trivial, recompute or statements. Without --out it is trivial if nothing else is said." placeholder:"VERSION"`
+	Only string `default:"" enum:",maxfuse,trivial,recompute,statements,cire" help:"Write this version alone: maxfuse, trivial, recompute, statements or cire. Without --out it is trivial if nothing else is said." placeholder:"VERSION"`
 
 	Parts     int `help:"Of statements: into how many parts they are cut. Default: 2." placeholder:"COUNT"`
 	Registers int `help:"Of statements: as many parts as it takes until the cells that a part reads fit in so many registers of a thread." placeholder:"COUNT"`
+
+	FP string `name:"fp" default:"contract" enum:"strict,contract,fast" help:"Of cire: the arithmetic in which it equals the program. Under strict products may be shared that contract fuses with sums; under fast sums are put into another order first. Default: contract." placeholder:"MODE"`
 }
 
 func (c *fissionCmd) Help() string {
-	return `Writes the program anew, with the same results to the bit: as maxfuse with calls that follow each other joined, as trivial with stencils that assign several arrays split into stencils that each assign one, as recompute with those split that would compute too many cells again, and as statements with long statements cut: values of scalar locals, and the first terms of sums, are computed by a stencil of their own, which leaves them in a grid. What several parts need, each computes. Kernels of small stencils need fewer registers: tune the versions where those of large ones spill.
+	return `Writes the program anew, with the same results to the bit: as maxfuse with calls that follow each other joined, as trivial with stencils that assign several arrays split into stencils that each assign one, as recompute with those split that would compute too many cells again, and as statements with long statements cut: values of scalar locals, and the first terms of sums, are computed by a stencil of their own, which leaves them in a grid. What several parts need, each computes. Kernels of small stencils need fewer registers: tune the versions where those of large ones spill. In cire, values that stencils compute at several cells are computed once for each, and are in local grids: tune it where operations or the cache bind kernels.
 
 Examples:
 
 	gridloom fission examples/miniflux.loom --out versions
 	gridloom fission examples/addsgd4.loom > split.loom
-	gridloom fission examples/rhs4sgcurv.loom --only statements --registers 128 > cut.loom`
+	gridloom fission examples/rhs4sgcurv.loom --only statements --registers 128 > cut.loom
+	gridloom fission examples/smooth27.loom --only cire --fp fast > planes.loom`
 }
 
 func (c *fissionCmd) Run(a *app) error {
@@ -85,18 +88,16 @@ func (c *fissionCmd) versions(a *app, src *diag.Source, limit fission.Limit) ([]
 		ext = ".loom"
 	}
 	base := strings.TrimSuffix(filepath.Base(src.Name), ext)
+	mode, err := arith.Parse(c.FP)
+	if err != nil {
+		return nil, misuse("--fp", err)
+	}
 	var list []emit.File
 	for _, name := range fission.Names() {
 		if c.Only != "" && c.Only != name {
 			continue
 		}
-		makes := fission.Make
-		if name == fission.StatementVersion {
-			makes = func(_ string, src *diag.Source) (*fission.Version, error) {
-				return fission.MakeStatements(src, limit)
-			}
-		}
-		v, err := makes(name, src)
+		v, err := c.version(name, src, limit, mode)
 		if err != nil {
 			return nil, err
 		}
@@ -111,12 +112,25 @@ func (c *fissionCmd) versions(a *app, src *diag.Source, limit fission.Limit) ([]
 	if len(list) > 0 {
 		return list, nil
 	}
+	if c.Only == fission.CIREVersion {
+		return nil, failf(exitSource, "%s: there is nothing to share under --fp %s: no value that a stencil computes "+
+			"at several cells saves more operations and loads than a grid of its own costs", src.Name, c.FP)
+	}
 	return nil, failf(exitSource, "%s: there is nothing to join or to split: %s", src.Name, map[string]string{
 		fission.MaxFuseVersion:   "no calls that may be joined follow each other",
 		fission.TrivialVersion:   "no stencil assigns several arrays of which one can be finished before another",
 		fission.RecomputeVersion: "no kernel would compute many cells again",
 		fission.StatementVersion: "no statement reads many cells, or their values need what was assigned before; a " +
 			"statement that reads few cannot be split further",
-		"": "it has one call, which assigns one array, or its parts need each other",
+		"": "it has one call, which assigns one array, or its parts need each other; nor is there anything to share",
 	}[c.Only])
+}
+
+// version makes a version; nil if there is none.
+func (c *fissionCmd) version(name string, src *diag.Source, limit fission.Limit,
+	mode arith.Mode) (*fission.Version, error) {
+	if name == fission.StatementVersion {
+		return fission.MakeStatements(src, limit)
+	}
+	return fission.Make(name, src, mode)
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/fission"
@@ -11,7 +12,7 @@ import (
 )
 
 // Version is the version of a program that a plan names, which fission makes of its source (fission=trivial), with what
-// the plan says of that. It computes the same, to the bit.
+// the plan says of that. It computes the same, to the bit, or within what fast arithmetic promises.
 type Version struct {
 	Name    string // "" for the program as it is
 	Source  *diag.Source
@@ -25,7 +26,7 @@ func VersionOf(src *diag.Source, p *ir.Program, plan schedule.Plan) (*Version, e
 	if name == "" {
 		return &Version{"", src, p, plan}, nil
 	}
-	made, err := fission.Make(name, src)
+	made, err := fission.Make(name, src, p.Arithmetic)
 	if unknown, ok := errors.AsType[*fission.UnknownVersion](err); ok {
 		return nil, requestf("plan", "%w", unknown)
 	}
@@ -33,8 +34,11 @@ func VersionOf(src *diag.Source, p *ir.Program, plan schedule.Plan) (*Version, e
 		return nil, err
 	}
 	if made == nil {
-		return nil, requestf("plan", "fission=%s: there is nothing to join or to split in %s: leave it out", name,
-			src.Name)
+		what := "join or to split"
+		if strings.HasPrefix(name, fission.CIREVersion) {
+			what = "share"
+		}
+		return nil, requestf("plan", "fission=%s: there is nothing to %s in %s: leave it out", name, what, src.Name)
 	}
 	q, list := lang.Load(made.Source)
 	if list.HasErrors() {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lang"
@@ -16,18 +17,23 @@ const (
 	TrivialVersion   = "trivial"
 	RecomputeVersion = "recompute"
 	StatementVersion = "statements"
+	CIREVersion      = "cire"
 )
+
+// allShared is the version cire with all that may be shared, worth it or not: it is for proofs.
+const allShared = CIREVersion + "-all"
 
 // Names returns the names of all versions.
 func Names() []string {
-	return []string{MaxFuseVersion, TrivialVersion, RecomputeVersion, StatementVersion}
+	return []string{MaxFuseVersion, TrivialVersion, RecomputeVersion, StatementVersion, CIREVersion}
 }
 
 // Version is a version of a source text.
 type Version struct {
 	Name   string
 	Source *diag.Source
-	Made   []string // what was joined or split, for people
+	Made   []string // what was joined, split or shared, for people
+	Saved  float64  // the part of the operations and loads that sharing saves
 }
 
 // UnknownVersion is the error for a name that no version has.
@@ -50,19 +56,20 @@ func limitOf(name string) (string, Limit) {
 }
 
 // Make makes the version of a name of a text that was checked: one of Names, or statements-3 and so on. The version is
-// nil where there is nothing to join or to split. An error that is no UnknownVersion is a mistake of Gridloom: the text
-// that was made is no program.
-func Make(name string, src *diag.Source) (*Version, error) {
+// nil where there is nothing to join, to split or to share. An error that is no UnknownVersion is a mistake of
+// Gridloom: the text that was made is no program, or another one. The mode of arithmetic is that in which the version
+// equals the program: cire depends on it.
+func Make(name string, src *diag.Source, mode arith.Mode) (*Version, error) {
 	kind, limit := limitOf(name)
-	return makeVersion(name, kind, src, limit)
+	return makeVersion(name, kind, src, limit, mode)
 }
 
 // MakeStatements makes the version statements within a limit.
 func MakeStatements(src *diag.Source, l Limit) (*Version, error) {
-	return makeVersion(StatementVersion, StatementVersion, src, l)
+	return makeVersion(StatementVersion, StatementVersion, src, l, arith.Strict)
 }
 
-func makeVersion(name, kind string, src *diag.Source, l Limit) (*Version, error) {
+func makeVersion(name, kind string, src *diag.Source, l Limit, mode arith.Mode) (*Version, error) {
 	f, _ := lang.Parse(src)
 	v := &Version{Name: name}
 	text := ""
@@ -102,6 +109,8 @@ func makeVersion(name, kind string, src *diag.Source, l Limit) (*Version, error)
 			v.Made = append(v.Made, c.String())
 		}
 		text = WriteCuts(f, cuts)
+	case CIREVersion, allShared:
+		return makeShared(f, name, mode)
 	default:
 		return nil, &UnknownVersion{name}
 	}
@@ -121,4 +130,47 @@ func reload(made *diag.Source) (*ir.Program, error) {
 			diag.Render(made, wrong, diag.Style{}))
 	}
 	return p, nil
+}
+
+// makeShared makes the version cire, or that with all that may be shared.
+func makeShared(f *lang.File, name string, mode arith.Mode) (*Version, error) {
+	p, err := reload(f.Source)
+	if err != nil {
+		return nil, err
+	}
+	list := Share(f, p.In(mode), name == allShared)
+	if len(list) == 0 {
+		return nil, nil
+	}
+	v := &Version{Name: name}
+	before, after := 0.0, 0.0
+	for _, s := range list {
+		v.Made = append(v.Made, s.Lines()...)
+		before, after = before+s.Before.Sum(), after+s.After.Sum()
+	}
+	v.Saved = 1 - after/before
+	v.Source, err = writeChecked(f, list, mode)
+	return v, err
+}
+
+// writeChecked writes a file in which values are shared, and checks that the statements are the same but for that.
+func writeChecked(f *lang.File, list []*Sharing, mode arith.Mode) (*diag.Source, error) {
+	for {
+		text, err := WriteShared(f, list)
+		if err != nil {
+			return nil, err
+		}
+		src := diag.NewSource(f.Source.Name, text)
+		p, err := reload(src)
+		if err != nil {
+			return nil, err
+		}
+		again, err := verifyShared(list, p.In(mode))
+		if err != nil {
+			return nil, fmt.Errorf("sharing makes another program, which is a mistake of Gridloom: %w\n%s", err, text)
+		}
+		if !again {
+			return src, nil
+		}
+	}
 }

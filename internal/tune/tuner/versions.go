@@ -179,7 +179,7 @@ func (o *Options) share(left int) bool {
 func versionsOf(src *diag.Source, o Options) []Version {
 	var list []Version
 	for _, name := range versionNames {
-		made, err := fission.Make(name, src)
+		made, err := fission.Make(name, src, o.Bound.Program.Arithmetic)
 		if err != nil || made == nil ||
 			slices.ContainsFunc(list, func(v Version) bool { return v.Source.Text == made.Source.Text }) {
 			continue

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/fission"
 	"github.com/gridloom/gridloom/internal/compile/lang"
@@ -95,7 +96,7 @@ func TestVersionsAreTheSame(t *testing.T) {
 	b := program(t, outputs)
 	src := diag.NewSource("outputs.loom", outputs)
 	for _, name := range versionNames {
-		v, err := fission.Make(name, src)
+		v, err := fission.Make(name, src, arith.Contract)
 		if err != nil || v == nil {
 			continue
 		}

@@ -38,6 +38,8 @@ type DAGOptions struct {
 	Budget  time.Duration // stop early after this long; 0 never
 	Log     io.Writer     // progress; nil for none
 
+	Fission string // the version in all pairs; "" for random ones
+
 	spoil func(*kernel.Module) // makes mistakes, for tests; nil for none
 }
 
@@ -220,7 +222,13 @@ func (o *DAGOptions) prove(_ context.Context, seed uint64) (d *dagPair) {
 	if seed%3 == 0 {
 		d.mode = arith.Strict
 	}
-	c, err := gen.MakeDAG(seed)
+	rng := rand.New(rand.NewPCG(seed, 11))
+	version := cmp.Or(o.Fission, drawVersion(rng))
+	makes := gen.MakeDAG
+	if version == fission.CIREVersion { // what is shared has to be at several cells
+		makes = gen.MakeAlike
+	}
+	c, err := makes(seed)
 	if err != nil {
 		d.fail(err.Error())
 		return d
@@ -229,13 +237,12 @@ func (o *DAGOptions) prove(_ context.Context, seed uint64) (d *dagPair) {
 	for _, call := range d.program.Calls {
 		d.statements += len(call.Body)
 	}
-	rng := rand.New(rand.NewPCG(seed, 11))
 	if rng.IntN(5) == 0 {
 		d.target = lower.CPU
 	} else {
 		d.target = lower.GPU
 	}
-	if err := d.divide(rng); err != nil {
+	if err := d.divide(version, rng); err != nil {
 		d.fail(err.Error())
 		return d
 	}
@@ -272,30 +279,41 @@ func (d *dagPair) fail(reason string) {
 		Source: d.source}, d.fission, target}
 }
 
-// divide makes a version of the program by fission, in three of five pairs.
-func (d *dagPair) divide(rng *rand.Rand) error {
-	d.made = d.program
+// drawVersion draws a version of a program; "" is the program as it is.
+func drawVersion(rng *rand.Rand) string {
 	names := fission.Names()
-	n := rng.IntN(2 * len(names))
-	if n >= len(names) {
+	if n := rng.IntN(2 * len(names)); n < len(names) {
+		return names[n]
+	}
+	return ""
+}
+
+// divide makes a version of the program by fission; "" is the program as it is, in about half of all pairs.
+func (d *dagPair) divide(version string, rng *rand.Rand) error {
+	d.made = d.program
+	switch version {
+	case "":
 		return nil
+	case fission.StatementVersion:
+		version = fmt.Sprintf("%s-%d", version, 2+rng.IntN(3))
+	case fission.CIREVersion:
+		if rng.IntN(2) == 0 {
+			version += "-all" // what is not worth it, too
+		}
 	}
-	if names[n] == fission.StatementVersion {
-		names[n] = fmt.Sprintf("%s-%d", names[n], 2+rng.IntN(3))
-	}
-	v, err := fission.Make(names[n], diag.NewSource("dag.loom", d.source))
+	v, err := fission.Make(version, diag.NewSource("dag.loom", d.source), d.mode)
 	switch {
 	case err != nil:
 		return err
 	case v == nil:
-		d.refused = "fission: there is nothing to do for " + names[n]
+		d.refused = "fission: there is nothing to do for " + version
 		return nil
 	}
 	p, list := lang.Load(v.Source)
 	if list.HasErrors() {
 		return errors.New(list[0].Message)
 	}
-	d.fission, d.made, d.kind = names[n], p.In(d.mode), fissionKind
+	d.fission, d.made, d.kind = version, p.In(d.mode), fissionKind
 	return nil
 }
 
