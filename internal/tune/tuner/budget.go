@@ -45,7 +45,7 @@ func (t *tuning) until() time.Time {
 	at := t.started.Add(time.Duration(t.opts.yield * whole)).Add(-part)
 	if t.opts.yield > 0 && !t.clock().Before(at) && t.triedTogether() {
 		t.opts.yield = 0 // it is asked once
-		if t.spilled(t.likely()) > 0 || t.unfit() {
+		if t.spilled(t.likely()) > 0 || t.unfit() || t.opts.thrifty && t.belowBound() {
 			t.end = t.clock().Add(part)
 		}
 	}
@@ -119,6 +119,27 @@ func (t *tuning) unfit() bool {
 			return k.call.iterations.depth == 1 && len(k.list) > 0 && k.best == nil
 		})
 	})
+}
+
+// nearBound is the part of the copy bound from which memory binds a program: fewer operations would not help it.
+const nearBound = 0.8
+
+// belowBound reports whether the best plan so far is well below the copy bound, or there is none since the grids fit in
+// a cache.
+func (t *tuning) belowBound() bool {
+	seconds := 0.0
+	for _, k := range t.kernels {
+		own := k.defaultSeconds
+		if k.best != nil {
+			own = k.best.Seconds
+		}
+		seconds += k.call.runs * own
+	}
+	plan := t.likely()
+	for _, l := range t.loops {
+		seconds -= l.loop.savedBy(l.in(plan))
+	}
+	return t.updates()/1e9 < nearBound*t.bound*seconds || t.bound == 0
 }
 
 // finalCost is the likely time of what follows the search.

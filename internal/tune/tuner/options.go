@@ -41,10 +41,12 @@ type Options struct {
 	// Version names the version of its source that the program is; "" is the source as it is. Plans that RunVersions
 	// finds name it.
 	Version string
-	// yield is the part of the budget after which the search ends if the best kernels spill; 0 is never.
-	yield  float64
-	Trials int
-	Target Target
+	// yield is the part of the budget after which the search ends if the best kernels spill; 0 is never. If there is
+	// a thrifty version, which saves operations, it also ends where memory does not bind them.
+	yield   float64
+	thrifty bool
+	Trials  int
+	Target  Target
 	// MaxDepth is the most iterations of a loop that are tried in one kernel: 1 for no kernels of loops but those of
 	// a plan, 0 as many as gain something.
 	MaxDepth int

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/fission"
 	"github.com/gridloom/gridloom/internal/compile/interp"
@@ -22,19 +24,30 @@ import (
 // Where the kernels of a program spill registers, as the compiler says, or none works, its versions are tuned as well:
 // those that fission makes of the source, with smaller stencils (Rawat et al. 2019, section VI-B). The program gets the
 // first part of the budget, and all of it where nothing is spilled.
+//
+// The version cire saves operations, and registers only by chance. So it is tuned where they spill, too, but also where
+// the best plan is well below the speed of a copy: what memory binds gains nothing by fewer operations, and the rest is
+// bound by operations or by caches.
 
 // yieldPart is the part of the budget after which versions are tuned.
 const yieldPart = 0.7
 
+// leastSaved is the part of its operations and loads that a version saves at least to be tuned for that.
+const leastSaved = 0.1
+
 // versionNames are the versions that are tuned, those first that compute least twice.
-var versionNames = []string{fission.RecomputeVersion, fission.StatementVersion, fission.TrivialVersion}
+var versionNames = []string{fission.CIREVersion, fission.RecomputeVersion, fission.StatementVersion,
+	fission.TrivialVersion}
 
 // Version is a program with the version of its source that it is made of.
 type Version struct {
 	Name   string // "" for the program as it is
 	Source *diag.Source
 	Bound  *ir.Binding
+	saved  float64 // the part of its operations and loads that the program as it is has besides
 }
+
+func (v Version) isThrifty() bool { return v.saved >= leastSaved }
 
 // VersionResult is what came of a version of the program.
 type VersionResult struct {
@@ -50,7 +63,7 @@ type VersionResult struct {
 // or does more. The result is that of the fastest version, which its plans name; all are in Versions.
 func RunVersions(ctx context.Context, o Options, src *diag.Source,
 	run func(context.Context, Options, Version) (*Result, error)) (*Result, Version, error) {
-	own := Version{o.Version, src, o.Bound}
+	own := Version{Name: o.Version, Source: src, Bound: o.Bound}
 	var versions []Version
 	if len(o.Plan.Kernels) == 0 && len(o.Resume) == 0 && o.Version == "" {
 		versions = versionsOf(src, o)
@@ -89,9 +102,13 @@ func RunVersions(ctx context.Context, o Options, src *diag.Source,
 		tell(r)
 		return r, own, err
 	}
-	o.yield = yieldPart
+	o.yield, o.thrifty = yieldPart, slices.ContainsFunc(versions, Version.isThrifty)
 	whole, failed := run(ctx, o, own)
-	if ctx.Err() != nil || failed != nil || whole.Spills == 0 && !whole.unfit {
+	spills := failed == nil && (whole.Spills > 0 || whole.unfit)
+	if !spills {
+		versions = slices.DeleteFunc(versions, func(v Version) bool { return !v.isThrifty() })
+	}
+	if ctx.Err() != nil || failed != nil || !spills && (len(versions) == 0 || whole.atBound()) {
 		tell(whole)
 		return whole, own, failed
 	}
@@ -109,7 +126,11 @@ func RunVersions(ctx context.Context, o Options, src *diag.Source,
 				events(Event{Kind: EventNote, Text: text})
 			}
 		}
-		note(fmt.Sprintf("kernels spill registers, or do not fit: the version %s is tuned", v.Name))
+		why := fmt.Sprintf("%.0f %% of its operations and loads are saved", 100*v.saved)
+		if spills {
+			why = "kernels spill registers, or do not fit"
+		}
+		note(fmt.Sprintf("%s: the version %s is tuned", why, v.Name))
 		r, err := &Result{}, SameBits(ctx, o.Bound, v.Bound, o.Set)
 		if err == nil {
 			if r, err = run(ctx, p, v); r == nil {
@@ -175,6 +196,11 @@ func (o *Options) share(left int) bool {
 	return o.Budget > 0
 }
 
+// atBound reports whether the best plan is so near to the speed of a copy that memory binds it.
+func (r *Result) atBound() bool {
+	return len(r.Contenders) > 0 && r.Bound.GStencils > 0 && r.Contenders[0].Fraction >= nearBound
+}
+
 // versionsOf returns the versions of a program, each text once, that compute the same as it at a small size.
 func versionsOf(src *diag.Source, o Options) []Version {
 	var list []Version
@@ -190,7 +216,7 @@ func versionsOf(src *diag.Source, o Options) []Version {
 		}
 		b, wrong := p.In(o.Bound.Program.Arithmetic).Bind(o.Set)
 		if !wrong.HasErrors() && slices.Equal(b.Params, o.Bound.Params) {
-			list = append(list, Version{name, made.Source, b})
+			list = append(list, Version{name, made.Source, b, made.Saved})
 		}
 	}
 	return list
@@ -200,7 +226,8 @@ func versionsOf(src *diag.Source, o Options) []Version {
 const mostCompared = 2
 
 // SameBits returns an error if another version of a program differs from it on the reference executor, at a small size,
-// from random contents: all cells have to be the same to the bit. The set is what both were bound with.
+// from random contents: all cells have to be the same to the bit, and under fast arithmetic within what that promises.
+// The set is what both were bound with.
 func SameBits(ctx context.Context, b, version *ir.Binding, set map[string]string) error {
 	small := (&subject{bound: b}).small(set)
 	if small == nil {
@@ -221,7 +248,11 @@ func SameBits(ctx context.Context, b, version *ir.Binding, set map[string]string
 	}
 	var states [2]*interp.State
 	for n, x := range []*ir.Binding{small, other} {
-		s, err := interp.New(x, interp.Options{})
+		var o interp.Options
+		if n == 0 && b.Program.Arithmetic == arith.Fast {
+			o.Bounds = interp.Fast
+		}
+		s, err := interp.New(x, o)
 		if err != nil {
 			return err
 		}
@@ -242,11 +273,26 @@ func SameBits(ctx context.Context, b, version *ir.Binding, set map[string]string
 		states[n] = s
 	}
 	for _, g := range b.Program.Grids {
-		if string(states[0].Grid(g.Name).Data) != string(states[1].Grid(g.Name).Data) {
+		if !alike(states[0].Grid(g.Name), states[1].Grid(g.Name)) {
 			return fmt.Errorf("it differs from the program in %s, which is a mistake of Gridloom", g.Name)
 		}
 	}
 	return ctx.Err()
+}
+
+// alike reports whether cells are the same, or within the bounds of the first.
+func alike(x, y *interp.Array) bool {
+	if x.Bound == nil {
+		return string(x.Data) == string(y.Data)
+	}
+	for n := range x.Len() {
+		v, w := x.At(n), y.At(n)
+		same := math.Float64bits(v) == math.Float64bits(w) || v != v && w != w
+		if !same && !(math.Abs(v-w) <= x.Bound[n]) {
+			return false
+		}
+	}
+	return true
 }
 
 // seconds is the time of an update of the program by the best plan.

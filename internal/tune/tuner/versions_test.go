@@ -117,6 +117,50 @@ func TestVersionsAreTheSame(t *testing.T) {
 	}
 }
 
+// rows is a stencil whose rows have sums in common.
+const rows = `
+parameter M = 510, N = 512;
+iterator j, i;
+double a[M,N], b[M,N];
+copyin a;
+copyout b;
+stencil sums (b, a) {
+  b[j][i] = max(a[j-1][i-1] + a[j-1][i] + a[j-1][i+1] + a[j-1][i-2], max(a[j][i-1] + a[j][i] + a[j][i+1] + a[j][i-2],
+      a[j+1][i-1] + a[j+1][i] + a[j+1][i+1] + a[j+1][i-2]));
+}
+sums (b, a);
+`
+
+// The version with values that are shared is tuned where nothing spills, too, but not where memory binds the program.
+func TestSharingIsTuned(t *testing.T) {
+	src := diag.NewSource("rows.loom", rows)
+	for _, c := range []struct {
+		seconds float64 // of the program as it is; a copy of its grids takes 4.2e-5
+		version string
+	}{{1e-1, "cire"}, {4.5e-5, ""}} {
+		b := program(t, rows)
+		s := newScripted(t, b, nil)
+		s.speed = func(string) (float64, error) {
+			if len(s.bound.Program.Calls[0].Body) > 1 {
+				return 5e-4, nil
+			}
+			return c.seconds, nil
+		}
+		o := options(s, b, 8)
+		o.Lab, o.MaxDepth, o.Plan = gpu(t, s), 1, plan(t, "family=cells")
+		r, v, err := RunVersions(t.Context(), o, src, func(ctx context.Context, o Options, v Version) (*Result, error) {
+			s.bound = o.Bound
+			return Run(ctx, o)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v.Name != c.version || r.Version != c.version || len(r.Versions) > 0 != (c.version != "") {
+			t.Errorf("%+v: %q of %+v, bound %+v, %+v", c, v.Name, r.Versions, r.Bound, r.Contenders)
+		}
+	}
+}
+
 // A program whose kernels spill leaves about a third of the budget to its versions. The clock is that of the test.
 func TestVersionsShareTheBudget(t *testing.T) {
 	b := program(t, outputs)
