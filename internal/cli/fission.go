@@ -20,7 +20,8 @@ type fissionCmd struct {
 	Parts     int `help:"Of statements: into how many parts they are cut. Default: 2." placeholder:"COUNT"`
 	Registers int `help:"Of statements: as many parts as it takes until the cells that a part reads fit in so many registers of a thread." placeholder:"COUNT"`
 
-	FP string `name:"fp" default:"contract" enum:"strict,contract,fast" help:"Of cire: the arithmetic in which it equals the program. Under strict products may be shared that contract fuses with sums; under fast sums are put into another order first. Default: contract." placeholder:"MODE"`
+	Values int    `help:"Of cire: at most so many values, those that save most. Default: all that are worth it." placeholder:"COUNT"`
+	FP     string `name:"fp" default:"contract" enum:"strict,contract,fast" help:"Of cire: the arithmetic in which it equals the program. Under strict products may be shared that contract fuses with sums; under fast sums are put into another order first. Default: contract." placeholder:"MODE"`
 }
 
 func (c *fissionCmd) Help() string {
@@ -65,8 +66,12 @@ func (c *fissionCmd) Run(a *app) error {
 
 // limit returns how far statements are cut.
 func (c *fissionCmd) limit() (fission.Limit, error) {
-	l := fission.Limit{Parts: c.Parts, Registers: c.Registers}
+	l := fission.Limit{Parts: c.Parts, Registers: c.Registers, Values: c.Values}
 	switch {
+	case c.Values < 0:
+		return l, usage("--values %d: cire shares 1 value at least", c.Values)
+	case c.Values > 0 && c.Only != "" && c.Only != fission.CIREVersion:
+		return l, usage("--values is of cire, and --only %s makes another version", c.Only)
 	case c.Parts != 0 && c.Registers != 0:
 		return l, usage("--parts and --registers both say how far statements are cut: give one")
 	case c.Parts != 0 && (c.Parts < 2 || c.Parts > fission.MostParts):
@@ -129,8 +134,8 @@ func (c *fissionCmd) versions(a *app, src *diag.Source, limit fission.Limit) ([]
 // version makes a version; nil if there is none.
 func (c *fissionCmd) version(name string, src *diag.Source, limit fission.Limit,
 	mode arith.Mode) (*fission.Version, error) {
-	if name == fission.StatementVersion {
-		return fission.MakeStatements(src, limit)
+	if name == fission.StatementVersion || name == fission.CIREVersion {
+		return fission.MakeWithin(name, src, limit, mode)
 	}
 	return fission.Make(name, src, mode)
 }

@@ -48,9 +48,9 @@ func (s *Sharing) Gain() string {
 }
 
 // Share finds what calls of a file's stencils may share across cells; the program is that of the file, in the mode of
-// arithmetic that it is for. Calls that have nothing to share are not in the list. All values are shared that may be,
-// or those that are worth it.
-func Share(f *lang.File, p *ir.Program, all bool) []*Sharing {
+// arithmetic that it is for. Calls that have nothing to share are not in the list. Most and all are those of
+// transform.ShareOptions.
+func Share(f *lang.File, p *ir.Program, most int, all bool) []*Sharing {
 	var list []*Sharing
 	for _, item := range f.Items {
 		def, ok := item.(*lang.StencilDef)
@@ -68,7 +68,7 @@ func Share(f *lang.File, p *ir.Program, all bool) []*Sharing {
 			if s.keepsOld() {
 				continue
 			}
-			o := transform.ShareOptions{May: s.writable, Taken: f.Names(), All: all}
+			o := transform.ShareOptions{May: s.writable, Taken: f.Names(), Most: most, All: all}
 			var err error
 			if s.Sharing, err = transform.Share(p, run, o); err == nil {
 				list = append(list, s)

@@ -72,8 +72,9 @@ const fewestLoads = 4
 const smallLocal = 8
 
 // Limit says how far statements are cut: into so many parts, or until the cells that a part's statements read fit in so
-// many registers of a thread. One of them is 0.
-type Limit struct{ Parts, Registers int }
+// many registers of a thread. One of them is 0. Of values that are shared across cells it says how many there are at
+// most; 0 for all that are worth it.
+type Limit struct{ Parts, Registers, Values int }
 
 // MostParts bounds the parts of a stencil, and FewParts is how many it has where nothing is said.
 const MostParts, FewParts = 16, 2

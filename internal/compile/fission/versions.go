@@ -41,32 +41,36 @@ type UnknownVersion struct{ Name string }
 
 // Error lists the names that there are.
 func (e *UnknownVersion) Error() string {
-	return fmt.Sprintf("fission makes no version %s; it makes %s, and %s-N of N parts", e.Name,
-		strings.Join(Names(), ", "), StatementVersion)
+	return fmt.Sprintf("fission makes no version %s; it makes %s, %s-N of N parts, and %s-N of N values", e.Name,
+		strings.Join(Names(), ", "), StatementVersion, CIREVersion)
 }
 
 // limitOf returns the limit that a name such as statements-3 has, and the name without it.
 func limitOf(name string) (string, Limit) {
-	text, of := strings.CutPrefix(name, StatementVersion+"-")
+	kind, text, _ := strings.Cut(name, "-")
 	n, err := strconv.Atoi(text)
-	if !of || err != nil || n < 2 || n > MostParts || strconv.Itoa(n) != text {
-		return name, Limit{Parts: FewParts}
+	exact := err == nil && strconv.Itoa(n) == text
+	switch {
+	case exact && kind == StatementVersion && n > 1 && n <= MostParts:
+		return kind, Limit{Parts: n}
+	case exact && kind == CIREVersion && n > 0:
+		return kind, Limit{Values: n}
 	}
-	return StatementVersion, Limit{Parts: n}
+	return name, Limit{Parts: FewParts}
 }
 
-// Make makes the version of a name of a text that was checked: one of Names, or statements-3 and so on. The version is
-// nil where there is nothing to join, to split or to share. An error that is no UnknownVersion is a mistake of
-// Gridloom: the text that was made is no program, or another one. The mode of arithmetic is that in which the version
-// equals the program: cire depends on it.
+// Make makes the version of a name of a text that was checked: one of Names, statements-3, cire-8 and so on. The
+// version is nil where there is nothing to join, to split or to share. An error that is no UnknownVersion is a mistake
+// of Gridloom: the text that was made is no program, or another one. The mode of arithmetic is that in which the
+// version equals the program: cire depends on it.
 func Make(name string, src *diag.Source, mode arith.Mode) (*Version, error) {
 	kind, limit := limitOf(name)
 	return makeVersion(name, kind, src, limit, mode)
 }
 
-// MakeStatements makes the version statements within a limit.
-func MakeStatements(src *diag.Source, l Limit) (*Version, error) {
-	return makeVersion(StatementVersion, StatementVersion, src, l, arith.Strict)
+// MakeWithin makes the version statements or cire within a limit.
+func MakeWithin(name string, src *diag.Source, l Limit, mode arith.Mode) (*Version, error) {
+	return makeVersion(name, name, src, l, mode)
 }
 
 func makeVersion(name, kind string, src *diag.Source, l Limit, mode arith.Mode) (*Version, error) {
@@ -110,7 +114,7 @@ func makeVersion(name, kind string, src *diag.Source, l Limit, mode arith.Mode) 
 		}
 		text = WriteCuts(f, cuts)
 	case CIREVersion, allShared:
-		return makeShared(f, name, mode)
+		return makeShared(f, v, l, mode)
 	default:
 		return nil, &UnknownVersion{name}
 	}
@@ -133,16 +137,15 @@ func reload(made *diag.Source) (*ir.Program, error) {
 }
 
 // makeShared makes the version cire, or that with all that may be shared.
-func makeShared(f *lang.File, name string, mode arith.Mode) (*Version, error) {
+func makeShared(f *lang.File, v *Version, l Limit, mode arith.Mode) (*Version, error) {
 	p, err := reload(f.Source)
 	if err != nil {
 		return nil, err
 	}
-	list := Share(f, p.In(mode), name == allShared)
+	list := Share(f, p.In(mode), l.Values, v.Name == allShared)
 	if len(list) == 0 {
 		return nil, nil
 	}
-	v := &Version{Name: name}
 	before, after := 0.0, 0.0
 	for _, s := range list {
 		v.Made = append(v.Made, s.Lines()...)

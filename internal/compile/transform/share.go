@@ -62,6 +62,7 @@ const tileCells = 32
 type ShareOptions struct {
 	May   func(*ir.Stmt) bool // which statements may be written anew
 	Taken map[string]bool     // names that local grids do not get
+	Most  int                 // so many values at most, those that save most; 0 for all that are worth it
 	All   bool                // share values that are not worth it, too: for proofs
 }
 
@@ -95,6 +96,9 @@ func Share(p *ir.Program, call *ir.Call, o ShareOptions) (*Sharing, error) {
 	}
 	if !s.all {
 		s.prune()
+	}
+	for o.Most > 0 && len(s.shared) > o.Most {
+		s.dropLeast()
 	}
 	if len(s.shared) == 0 {
 		return nil, &Refusal{call.Name, "has nothing to share: no value that it computes at several cells saves more " +
@@ -398,31 +402,50 @@ func (s *sharer) now(items []*item) {
 // prune computes values where they are needed that are no longer worth a local grid, since larger ones are shared.
 func (s *sharer) prune() {
 	for _, v := range s.shared {
-		var items []*item
-		var value ir.Expr
-		for _, it := range s.items {
-			if it.stmt.Array == v.Array {
-				value = it.stmt.Value
-				continue
-			}
-			next, st := *it, *it.stmt
-			st.Value = Substituted(st.Value, func(a *ir.Array) ir.Expr {
-				if a == v.Array {
-					return value
-				}
-				return nil
-			})
-			if st.Value != it.stmt.Value {
-				next.stmt = &st
-				it = &next
-			}
-			items = append(items, it)
-		}
+		items := s.without(v)
 		_, was := s.cost(s.items)
 		if _, is := s.cost(items); is < was {
 			s.now(items)
 		}
 	}
+}
+
+// dropLeast computes the value where it is needed that saves least.
+func (s *sharer) dropLeast() {
+	var least []*item
+	lowest := 0.0
+	for _, v := range s.shared {
+		items := s.without(v)
+		if _, is := s.cost(items); least == nil || is < lowest {
+			least, lowest = items, is
+		}
+	}
+	s.now(least)
+}
+
+// without returns the items with a value computed where it is needed.
+func (s *sharer) without(v *Shared) []*item {
+	var items []*item
+	var value ir.Expr
+	for _, it := range s.items {
+		if it.stmt.Array == v.Array {
+			value = it.stmt.Value
+			continue
+		}
+		next, st := *it, *it.stmt
+		st.Value = Substituted(st.Value, func(a *ir.Array) ir.Expr {
+			if a == v.Array {
+				return value
+			}
+			return nil
+		})
+		if st.Value != it.stmt.Value {
+			next.stmt = &st
+			it = &next
+		}
+		items = append(items, it)
+	}
+	return items
 }
 
 // replaced returns an item with all values of a form in it replaced by reads of the cell where they are.

@@ -64,10 +64,34 @@ stencil s () {
 	}
 }
 
+// Of several values those that save most are left.
+func TestFewShared(t *testing.T) {
+	p := load(t, `parameter M = 12, N = 40;
+iterator j, i;
+double a[M,N], u[M,N], v[M,N];
+copyin u, v;
+stencil s () { a[j][i] = sum (q in -1..1) exp(u[j+q][i]) + sum (q in -2..2) (v[j][i+q]^2 + 1); }
+s ();
+`)
+	for most, want := range []string{
+		"u_shared = exp(u[j][i]) at 3 cells; v_shared = v[j][i]^2 + 1 at 5 cells", "u_shared = exp(u[j][i]) at 3 cells",
+	} {
+		s, err := transform.Share(p, p.Calls[0], transform.ShareOptions{May: anyStatement, Most: most})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(s.Lines(p), "; "); got != want {
+			t.Errorf("at most %d: %s", most, got)
+		}
+	}
+}
+
+func anyStatement(*ir.Stmt) bool { return true }
+
 // share returns what a call shares, or why not.
 func share(t testing.TB, p *ir.Program, call *ir.Call) string {
 	t.Helper()
-	s, err := transform.Share(p, call, transform.ShareOptions{May: func(*ir.Stmt) bool { return true }})
+	s, err := transform.Share(p, call, transform.ShareOptions{May: anyStatement})
 	if err != nil {
 		return strings.TrimPrefix(err.Error(), call.Name+" ")
 	}
