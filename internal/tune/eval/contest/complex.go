@@ -14,6 +14,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/analysis"
 	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/compile/fission"
 	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lang"
@@ -173,7 +174,7 @@ func (o *ComplexOptions) tune(ctx context.Context, c ComplexCase) (*ComplexRow, 
 			return r.Key() == row.Key() && r.Commit == o.Commit
 		})
 	}
-	found, err := o.tuneAs(ctx, c, row, done, nil)
+	found, err := o.tuneAs(ctx, c, row, done, "", nil)
 	if found == nil {
 		return nil, err
 	}
@@ -186,9 +187,9 @@ type tunedCase struct {
 	target *target.Target
 }
 
-// tuneAs tunes a case, and fills in its row; nil if it is done already. With options of its own it tunes the program as
-// it is written, and else its versions, too.
-func (o *ComplexOptions) tuneAs(ctx context.Context, c ComplexCase, row *ComplexRow, done func() bool,
+// tuneAs tunes a case, and fills in its row; nil if it is done already, or has no such version of the source. With
+// options of its own it tunes that version, or the program as it is written, and else its versions, too.
+func (o *ComplexOptions) tuneAs(ctx context.Context, c ComplexCase, row *ComplexRow, done func() bool, version string,
 	change func(*tuner.Options)) (*tunedCase, error) {
 	b, set, err := c.Program(o.Sources, o.Size)
 	if err != nil {
@@ -216,6 +217,16 @@ func (o *ComplexOptions) tuneAs(ctx context.Context, c ComplexCase, row *Complex
 		return nil, nil
 	}
 	fmt.Fprintf(o.Log, "%s, %s\n", strings.TrimSuffix(c.title()+", "+row.Version, ", "), row.Grid)
+	src, err := c.source(o.Sources)
+	if err != nil {
+		return nil, err
+	}
+	if version != "" {
+		if b, err = versionOf(src, version, b, set); b == nil {
+			return nil, err
+		}
+		row.Fission = version
+	}
 	if change != nil {
 		r, err := o.run(ctx, lab, b, set, change)
 		if err != nil {
@@ -223,16 +234,28 @@ func (o *ComplexOptions) tuneAs(ctx context.Context, c ComplexCase, row *Complex
 		}
 		return &tunedCase{b, lab.About().Target}, row.read(b.Program, r, points, bytes/float64(row.Steps))
 	}
-	src, err := c.source(o.Sources)
-	if err != nil {
-		return nil, err
-	}
 	r, v, err := o.runVersions(ctx, lab, src, b, set)
 	if err != nil {
 		return nil, err
 	}
 	row.Fission = v.Name
 	return &tunedCase{v.Bound, lab.About().Target}, row.read(v.Bound.Program, r, points, bytes/float64(row.Steps))
+}
+
+// versionOf returns a version of a program's source, bound as the program is; nil if there is none.
+func versionOf(src *diag.Source, version string, b *ir.Binding, set map[string]string) (*ir.Binding, error) {
+	made, err := fission.Make(version, src, b.Program.Arithmetic)
+	if made == nil || err != nil {
+		return nil, err
+	}
+	p, list := lang.Load(made.Source)
+	if !list.HasErrors() {
+		b, list = p.In(b.Program.Arithmetic).Bind(set)
+	}
+	if list.HasErrors() {
+		return nil, errors.New(list[0].Message)
+	}
+	return b, nil
 }
 
 // describe fills in what is known of a program by itself, and returns the points of a step.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/analysis"
+	"github.com/gridloom/gridloom/internal/compile/fission"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/lower"
@@ -25,6 +26,7 @@ import (
 type ComplexVersion struct {
 	Name, Doc string
 	limits    []string
+	source    string // the version of the source; "" for the program as it is
 	// plain says that all else is as it is by default, but for the path of loads and the parameters that have one of
 	// some roles, which are searched.
 	plain bool
@@ -68,6 +70,7 @@ var ComplexVersions = []ComplexVersion{
 	{Name: "shared-unroll", Doc: "and the cells of a thread searched, in place of blocks",
 		limits: slices.Concat(sharedPlanes, unoptimised, []string{"stages=1"}), plain: true, free: unrolling},
 	{Name: "shared", Doc: "and everything searched", limits: sharedPlanes},
+	{Name: "cire", Doc: "as tuned, of the source with values shared across cells", source: fission.CIREVersion},
 	{Name: "tuned", Doc: "all that gridloom can do, as tune finds it: steps and calls may share a kernel"},
 }
 
@@ -139,7 +142,7 @@ func (o *ComplexVersionsOptions) measure(ctx context.Context, x caseVersion) (*C
 			return r.Key() == row.Key() && r.Commit == o.Commit
 		})
 	}
-	found, err := o.tuneAs(ctx, x.ComplexCase, &row.ComplexRow, done, func(t *tuner.Options) {
+	found, err := o.tuneAs(ctx, x.ComplexCase, &row.ComplexRow, done, x.version.source, func(t *tuner.Options) {
 		if x.version.limits != nil {
 			t.MaxDepth, t.Restrict = 1, x.version.restrict
 		}

@@ -124,10 +124,32 @@ func TestComplexVersions(t *testing.T) {
 	rows[1].Points, rows[1].Intensity[0].OfShared = 7e9, 0.25
 	WriteComplexVersions(&text, slices.Clone(rows))
 	for _, want := range []string{
-		" | 7 | - | - | - | - |\n", "| hypterm | shared-base | hypterm | 3.44 |", " 0.25 |\n",
+		" | 7 | - | - | - | - | - |\n", "| hypterm | shared-base | hypterm | 3.44 |", " 0.25 |\n",
 	} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%q is not in\n%s", want, text.String())
+		}
+	}
+}
+
+// The version of the source with shared values is measured where there is one.
+func TestComplexVersionOfSource(t *testing.T) {
+	for name, shares := range map[string]bool{"addsgd6": true, "hypterm": false} {
+		c := ComplexCases[slices.IndexFunc(ComplexCases, func(c ComplexCase) bool { return c.Name == name })]
+		b, set, err := c.Program(examples.FS, 20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		src, err := c.source(examples.FS)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := versionOf(src, "cire", b, set)
+		if err != nil || (v != nil) != shares {
+			t.Errorf("%s: %v, %v", name, v, err)
+		}
+		if shares && !slices.Equal(v.Params, b.Params) {
+			t.Errorf("%s: %v, and not %v", name, v.Params, b.Params)
 		}
 	}
 }
