@@ -54,7 +54,7 @@ func evaluated(e ir.Expr) ir.Expr {
 }
 
 // mostTerms is how many terms a sum has at most whose order is changed.
-const mostTerms = 256
+const mostTerms = 128
 
 // regrouper joins terms of sums.
 type regrouper struct {
