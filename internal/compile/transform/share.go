@@ -148,6 +148,9 @@ type item struct {
 	versions map[any]int
 }
 
+// open reports whether values in the statement may be shared.
+func (it *item) open() bool { return it.need != nil && (it.reads || it.was == nil) }
+
 func (s *sharer) begin(may func(*ir.Stmt) bool) {
 	versions := map[any]int{}
 	for _, st := range s.call.Body {
@@ -290,7 +293,7 @@ func (s *sharer) groups() []*group {
 	of := map[int]*group{}
 	var list []*group
 	for n, it := range s.items {
-		if it.need == nil || !it.reads && it.was != nil {
+		if !it.open() {
 			continue
 		}
 		var visit func(e ir.Expr)
@@ -359,7 +362,7 @@ func (s *sharer) try(g *group) ([]*item, float64) {
 		if n == g.first {
 			items = append(items, &item{stmt: v.Stmt, versions: it.versions})
 		}
-		if it.need == nil || !it.reads && it.was != nil {
+		if !it.open() {
 			items = append(items, it)
 			continue
 		}
