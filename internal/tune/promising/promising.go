@@ -10,17 +10,28 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/analysis"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/tune/costmodel"
+	"github.com/gridloom/gridloom/internal/tune/profile"
 )
 
-// Class is what binds a kernel, as far as it decides what is promising.
-type Class string
+// Class is what binds a kernel: what a profile has measured, or what theory says, which knows no level of memory.
+type Class = profile.Class
 
-// The classes.
+// The classes besides those of profiles that tell a level of memory.
 const (
 	Bandwidth Class = "bandwidth-bound" // at some level of memory
-	Compute   Class = "compute-bound"
-	Latency   Class = "latency-bound" // by neither: it waits
+	Compute         = profile.ComputeBound
+	Latency         = profile.LatencyBound // by neither: it waits
 	Unknown   Class = "unknown"
+)
+
+// Staging is which kernels are promising: those that copy cells to shared memory, or those that do not.
+type Staging string
+
+// The values of Staging.
+const (
+	Either Staging = ""
+	Staged Staging = "staged"
+	Direct Staging = "direct"
 )
 
 // Rule is what is promising for kernels of a class.
@@ -30,20 +41,29 @@ type Rule struct {
 	Unroll int64
 	// Deeper says whether more iterations in a kernel than it has may gain anything.
 	Deeper bool
-	Why    string
+	// Staging is what a class that was measured says of copies to shared memory; theory does not know what they cost.
+	Staging Staging
+	Why     string
 }
 
 // Rules are those of the classes, each once.
 var Rules = []Rule{
-	{Bandwidth, 8, true, "more cells of a thread, and more iterations of a kernel, share what they load " +
+	{Bandwidth, 8, true, Either, "more cells of a thread, and more iterations of a kernel, share what they load " +
 		"(sections V and VI-A)"},
-	{Compute, 4, false, "registers bind before reuse pays, and arithmetic stays the same in deeper kernels " +
-		"(sections V and VI-A)"},
-	{Latency, 8, false, "deeper kernels wait more often (section VI-A goes on only while bandwidth binds)"},
-	{Unknown, 0, true, "nothing is known that speaks against a try"},
+	{profile.BoundByDRAM, 8, true, Either, "more iterations of a kernel share what is loaded; whether it is copied " +
+		"to shared memory on its way does not change how much that is (section IV-A)"},
+	{profile.BoundByL2, 8, true, Either, "likewise: cells that are shared in a block move once from there " +
+		"(section IV-A)"},
+	{profile.BoundByL1, 8, true, Staged, "neighbours take cells from shared memory, which the first cache would give " +
+		"again and again (section IV-A)"},
+	{profile.BoundByShared, 8, true, Either, "more cells of a thread share in registers what they load (section IV-A)"},
+	{Compute, 4, false, Direct, "registers bind before reuse pays, arithmetic stays the same in deeper kernels, and " +
+		"copies to shared memory cost instructions (sections IV-A, V and VI-A)"},
+	{Latency, 8, false, Either, "deeper kernels wait more often (section VI-A goes on only while bandwidth binds)"},
+	{Unknown, 0, true, Either, "nothing is known that speaks against a try"},
 }
 
-// For returns the rule of a class; that of Unknown for any other word.
+// For returns the rule of a class; that of Unknown for any other word, such as that of a kernel that was not measured.
 func For(c Class) Rule {
 	for _, r := range Rules {
 		if r.Class == c {
@@ -114,4 +134,27 @@ func (r Rule) Keep(s schedule.Space, axes []string) schedule.Space {
 		return s
 	}
 	return less
+}
+
+// KeepMeasured returns what the rule of a class that was measured leaves of a kernel's space: what Keep leaves, and of
+// that the kernels that are staged as the rule says, where there are any. A kernel of several iterations copies its
+// cells once for all of them: it may do so in any way.
+func (r Rule) KeepMeasured(s schedule.Space, axes []string, depth int64) schedule.Space {
+	less := r.Keep(s, axes)
+	if depth > 1 {
+		return less
+	}
+	staged, err := less, error(nil)
+	switch r.Staging {
+	case Staged:
+		staged, err = less.On(schedule.Staging).Choose("1 or more", func(v schedule.Value) bool {
+			return !v.Equal(schedule.Int(0))
+		})
+	case Direct:
+		staged, err = less.On(schedule.Staging).Keep(schedule.Int(0))
+	}
+	if err != nil {
+		return less
+	}
+	return staged
 }

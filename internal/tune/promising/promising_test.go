@@ -7,6 +7,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/tune/costmodel"
+	"github.com/gridloom/gridloom/internal/tune/profile"
 )
 
 // Each class has one rule, and the rules are the paper's.
@@ -19,13 +20,62 @@ func TestRules(t *testing.T) {
 		seen[r.Class] = true
 	}
 	for _, c := range []struct {
-		class  Class
-		unroll int64
-		deeper bool
-	}{{Bandwidth, 8, true}, {Compute, 4, false}, {Latency, 8, false}, {Unknown, 0, true}, {"other", 0, true}} {
-		if r := For(c.class); r.Unroll != c.unroll || r.Deeper != c.deeper {
+		class   Class
+		unroll  int64
+		deeper  bool
+		staging Staging
+	}{
+		{Bandwidth, 8, true, Either}, {Compute, 4, false, Direct}, {Latency, 8, false, Either},
+		{Unknown, 0, true, Either}, {"other", 0, true, Either},
+		{profile.BoundByDRAM, 8, true, Either}, {profile.BoundByL2, 8, true, Either},
+		{profile.BoundByL1, 8, true, Staged}, {profile.BoundByShared, 8, true, Either},
+		{profile.ComputeBound, 4, false, Direct}, {profile.LatencyBound, 8, false, Either},
+		{profile.NotTold, 0, true, Either},
+	} {
+		if r := For(c.class); r.Unroll != c.unroll || r.Deeper != c.deeper || r.Staging != c.staging {
 			t.Errorf("%s: %+v", c.class, r)
 		}
+		if c.class.Bandwidth() && !For(c.class).Deeper {
+			t.Errorf("%s: deeper kernels share what is loaded", c.class)
+		}
+	}
+}
+
+// What was measured restricts copies to shared memory, too: none where arithmetic binds, and none but kernels with them
+// where the first cache does.
+func TestKeepMeasured(t *testing.T) {
+	axes := []string{"k", "j", "i"}
+	all := lower.Space(lower.GPU, axes)
+	for _, c := range []struct {
+		class          Class
+		depth          int64
+		staged, direct bool
+	}{
+		{profile.BoundByDRAM, 1, true, true}, {profile.BoundByL2, 1, true, true}, {profile.BoundByL1, 1, true, false},
+		{profile.BoundByShared, 1, true, true}, {profile.ComputeBound, 1, false, true},
+		{profile.LatencyBound, 1, true, true}, {profile.NotTold, 1, true, true}, {profile.ComputeBound, 2, true, true},
+	} {
+		less := For(c.class).KeepMeasured(all, axes, c.depth)
+		for text, want := range map[string]bool{
+			"family=stream,stream=k,block=8x32,vec=1,rows=1,stages=2": c.staged,
+			"family=stream,stream=k,block=8x32,vec=1,rows=1,stages=0": c.direct,
+			"family=cells,block=8x32":                                 c.direct,
+		} {
+			partial, err := schedule.ParseConfig(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := all.Complete(partial); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := less.Complete(partial); (err == nil) != want {
+				t.Errorf("%s, depth %d, %s: %v", c.class, c.depth, text, err)
+			}
+		}
+	}
+	loops := lower.Space(lower.CPU, axes)
+	if less := For(profile.BoundByL1).KeepMeasured(loops, axes, 1); less.Count().Cmp(loops.Count()) != 0 {
+		t.Errorf("%v loops of %v", less.Count(), loops.Count())
 	}
 }
 
