@@ -10,7 +10,8 @@ import (
 )
 
 // Follow times the plans that hints suggest side by side with the profile's own, and notes with each hint how many
-// times as fast an iteration of the loop, or the call, is: beside what was predicted. What fails is noted too.
+// times as fast an iteration of the loop, or the call, is: beside what was predicted. What fails is noted too. The
+// profile is one of all kernels.
 func Follow(ctx context.Context, o Options, p *Profile) error {
 	if o.Budget == 0 {
 		o.Budget = usualBudget

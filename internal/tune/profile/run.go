@@ -26,6 +26,10 @@ type Options struct {
 	Lowering lower.Options // with the plan
 	// Budget is the time for timing one kernel with its variants; 0 is usualBudget.
 	Budget time.Duration
+	// Part is the kernel of the plan to profile, as in "heat[0:1]" or "body[0:2]@4"; "" is all of them.
+	Part string
+	// Roof is what is known of the device already; nil has it measured.
+	Roof *Roof
 	// Progress is told what is being done; it may be nil.
 	Progress func(text string)
 	// Count has the hardware count; nil if it cannot.
@@ -53,6 +57,14 @@ func Run(ctx context.Context, o Options) (*Profile, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Part != "" {
+		list = slices.DeleteFunc(list, func(s subject) bool {
+			return r.part(s) != o.Part && s.launch.Part != o.Part
+		})
+		if len(list) == 0 {
+			return nil, ErrNothing
+		}
+	}
 	setting := measure.NewSetting("profile", o.Bound)
 	if err := o.Lab.Arrange(ctx, setting); err != nil {
 		return nil, err
@@ -74,9 +86,13 @@ func Run(ctx context.Context, o Options) (*Profile, error) {
 		}
 		r.profile.Kernels = append(r.profile.Kernels, k)
 	}
-	r.tell("measuring the device")
-	if err := r.roof(ctx); err != nil {
-		return nil, err
+	if o.Roof != nil {
+		r.profile.Roof = *o.Roof
+	} else {
+		r.tell("measuring the device")
+		if err := r.roof(ctx); err != nil {
+			return nil, err
+		}
 	}
 	for _, k := range r.profile.Kernels {
 		r.place(k)
@@ -127,6 +143,14 @@ type subject struct {
 	number int
 	around *ir.Iterate // the innermost one that carries it out; nil if none
 	loop   bool        // it is carried out again and again
+}
+
+// part is what plans call the kernel of a subject; "" if they do not name it.
+func (r *runner) part(s subject) string {
+	if s.span == nil {
+		return s.launch.Part
+	}
+	return loopKernel(r.Bound.Program, s.span.Iterate, s.span.Depth)
 }
 
 // rounds is how many rounds of a span are timed together.
@@ -187,11 +211,10 @@ type contender struct {
 
 // subject measures a launch and its variants.
 func (r *runner) subject(ctx context.Context, s subject) (*Kernel, error) {
-	k := &Kernel{Name: s.launch.Kernel.Name, Part: s.launch.Part, Depth: 1, Loop: s.loop, Levels: []Level{},
+	k := &Kernel{Name: s.launch.Kernel.Name, Part: r.part(s), Depth: 1, Loop: s.loop, Levels: []Level{},
 		Variants: []Variant{}, Evidence: []string{}}
 	if s.span != nil {
 		k.Depth = s.span.Depth
-		k.Part = loopKernel(r.Bound.Program, s.span.Iterate, s.span.Depth)
 	}
 	k.Grids = r.grids(s.launch)
 	args := s.launch.Sizes(r.Bound.Params, 0, s.rounds())

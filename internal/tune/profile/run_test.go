@@ -135,6 +135,26 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// A search asks for one kernel of a plan, and knows the device from the first time on.
+func TestRunPart(t *testing.T) {
+	o, lab := options(t, "family=tile", nil)
+	o.Part = "s[0:1]"
+	o.Roof = &Roof{Levels: []Speed{{Level: DRAM, GBs: 1000, From: "before"}}}
+	p, err := Run(t.Context(), o)
+	if err != nil || len(p.Kernels) != 1 || p.Roof.Bandwidth(DRAM) != 1e12 || p.Kernels[0].Level(DRAM).Share == 0 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	for image := range lab.compiled {
+		if strings.HasPrefix(image, "peak") {
+			t.Errorf("%s was measured again", image)
+		}
+	}
+	o.Part = "body[0:2]@2"
+	if _, err := Run(t.Context(), o); !errors.Is(err, ErrNothing) {
+		t.Errorf("%v", err)
+	}
+}
+
 // A variant that does not run is none; a kernel that does not is an error. A broken-off profile says so.
 func TestRunFailures(t *testing.T) {
 	o, lab := options(t, "family=tile", nil)
