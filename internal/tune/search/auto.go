@@ -37,6 +37,9 @@ func newAuto(p Problem, _ string) (Strategy, error) {
 	if p.Budget > 0 {
 		first = min(first, max(p.Budget/4, autoFirst))
 	}
+	if len(p.Known) >= autoOpenings { // the space was opened before
+		first, a.randomOpenings = 0, 0
+	}
 	for _, p := range g.openings(first) {
 		g.add(p)
 	}

@@ -50,6 +50,20 @@ func TestAutoFindsTheBest(t *testing.T) {
 	}
 }
 
+// TestAutoGoesOn: a search that is told the trials of an earlier one does not begin anew. Its next trials are far
+// better than the first of a search that knows nothing.
+func TestAutoGoesOn(t *testing.T) {
+	for _, l := range landscapes {
+		p := Problem{Space: terrain(), Seed: 1}
+		fresh := searchLandscape(t, p, 10, l)
+		p.Known, p.Seed = searchLandscape(t, p, 40, l), 2
+		if next := searchLandscape(t, p, 10, l); fastest(next) > 0.7*fastest(fresh) {
+			t.Errorf("%s: the next 10 trials come to %.3f, and the first to %.3f", l.name, fastest(next),
+				fastest(fresh))
+		}
+	}
+}
+
 // TestAutoUsesEstimates: an estimate that is right but for a factor leads there
 // in a few trials, one that is wrong does not keep auto from it for long.
 func TestAutoUsesEstimates(t *testing.T) {

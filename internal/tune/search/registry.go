@@ -74,6 +74,9 @@ func New(name string, p Problem) (Strategy, error) {
 		}
 		return nil, fmt.Errorf("the strategy %s: %w", e.Name, err)
 	}
+	for _, t := range p.Known {
+		s.Tell(t)
+	}
 	return s, nil
 }
 

@@ -105,6 +105,8 @@ type Problem struct {
 	Estimate func(Point) (float64, bool)
 	// Good lists points that were good for similar problems, the best first.
 	Good []Point
+	// Known are trials of this space that were made before: the strategy goes on from them as if it had asked for them.
+	Known []Trial
 	// Budget is the likely number of trials; 0 if not known. Strategies divide it among their phases.
 	Budget int
 	// Sizes are the extents of the grid by axis name (x the inner one), for
