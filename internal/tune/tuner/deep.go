@@ -196,7 +196,7 @@ func (t *tuning) singles() schedule.Plan {
 
 // kernelsUntil returns when the search of single iterations has to stop: loops get the rest of the time.
 func (t *tuning) kernelsUntil() time.Time {
-	until := t.until()
+	until := t.searchUntil()
 	if until.IsZero() || len(t.loops) == 0 {
 		return until
 	}
@@ -206,9 +206,9 @@ func (t *tuning) kernelsUntil() time.Time {
 // kernelTrials is how many trials the kernels of single iterations may make, if trials are limited.
 func (t *tuning) kernelTrials() int {
 	if len(t.loops) == 0 {
-		return t.opts.Trials
+		return t.searchTrials()
 	}
-	return t.opts.Trials - int(deepPart*float64(t.opts.Trials))
+	return t.searchTrials() - int(deepPart*float64(t.searchTrials()))
 }
 
 // searchLoops searches the loops one after the other, each within an equal part of the time.
@@ -250,11 +250,11 @@ func (t *tuning) searchLoops(ctx context.Context) error {
 // limit sets the time and the trials of a loop: a part of its share, where so many loops are left. It returns false if
 // there are no trials left.
 func (l *loopSearch) limit(left int, part float64) bool {
-	if until := l.tuning.until(); !until.IsZero() {
+	if until := l.searchUntil(); !until.IsZero() {
 		l.until = l.clock().Add(time.Duration(part * float64(until.Sub(l.clock())) / float64(left)))
 	}
 	if l.opts.Trials > 0 {
-		if l.trials = int(part * float64(l.opts.Trials-l.counts.trials) / float64(left)); l.trials <= 0 {
+		if l.trials = int(part * float64(l.searchTrials()-l.counts.trials) / float64(left)); l.trials <= 0 {
 			l.result.Loops[l.at].Stopped = "the trials are used up"
 			return false
 		}

@@ -28,16 +28,18 @@ func (call *tunedCall) needs(plan schedule.Plan) (float64, bool) {
 
 // estimates returns the function that strategies ask; nil if nothing is known.
 func (k *kernelSearch) estimates() func(search.Point) (float64, bool) {
-	m := newModel(k.call, k.space.Schedule())
-	if m == nil {
-		return nil
+	if k.model == nil {
+		if k.model = newModel(k.call, k.space.Schedule()); k.model == nil {
+			return nil
+		}
+		k.model.Fit(func(c schedule.Config) (float64, bool) { return k.call.needs(k.with(c)) })
 	}
-	m.Fit(func(c schedule.Config) (float64, bool) { return k.call.needs(k.with(c)) })
+	model, space := k.model, k.space // the space of a later run may be another
 	return func(p search.Point) (float64, bool) {
-		c, err := k.space.Config(p)
+		c, err := space.Config(p)
 		if err != nil {
 			return 0, false
 		}
-		return m.Estimate(c)
+		return model.Estimate(c)
 	}
 }

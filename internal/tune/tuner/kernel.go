@@ -11,6 +11,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/verdict"
+	"github.com/gridloom/gridloom/internal/tune/estimate"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/search"
 )
@@ -28,6 +29,8 @@ type kernelSearch struct {
 	space          *search.KernelSpace
 	strategy       search.Strategy
 	starts         []schedule.Config  // configurations that the search starts with
+	known          []search.Trial     // that the strategy is told of before it begins
+	model          *estimate.Model    // of its configurations' times; nil if nothing is known
 	idle           []schedule.Role    // of parameters that change nothing, and have their defaults
 	cancelStrategy context.CancelFunc // ends the strategy's computations
 
@@ -91,7 +94,7 @@ func (k *kernelSearch) inFlight(told int) int {
 // run searches until the time, the trials or the space are used up. A second run begins anew, with another
 // strategy, and what the first has found counts.
 func (k *kernelSearch) run(ctx context.Context) error {
-	if k.defaultTask != nil {
+	if k.defaultTask != nil && k.reference == nil {
 		k.prepareReference(ctx)
 	}
 	if k.resumed == nil {
@@ -151,9 +154,9 @@ func (k *kernelSearch) run(ctx context.Context) error {
 
 // findResumed finds the outcomes of the session that is resumed.
 func (k *kernelSearch) findResumed() {
-	k.resumed = map[string]*Outcome{}
+	k.resumed, k.resumedCount = map[string]*Outcome{}, 0
 	for i := range k.opts.Resume {
-		if o := &k.opts.Resume[i]; o.Kernel == k.name {
+		if o := &k.opts.Resume[i]; o.Kernel == k.name && (o.Hinted && k.advises()) == k.hinting {
 			k.resumed[o.Config] = o
 			k.resumedCount++
 		}
@@ -177,8 +180,8 @@ func (k *kernelSearch) countResumed() error {
 }
 
 // keepsLimits reports whether the limits hold for the outcomes of the session that is resumed, too: how far the
-// search of one depth goes decides which one is next.
-func (k *kernelSearch) keepsLimits() bool { return k.call.iterations != nil }
+// search of one depth goes decides which one is next, and how far that after a profile goes decides what is profiled.
+func (k *kernelSearch) keepsLimits() bool { return k.call.iterations != nil || k.hinting }
 
 // acceptReplies accepts the replies that the strategy has sent meanwhile.
 func (k *kernelSearch) acceptReplies() {
@@ -601,13 +604,15 @@ func (k *kernelSearch) tell(ctx context.Context) {
 		o := a.outcome
 		k.count(a)
 		k.driver.send(driverRequest{
-			trial: &search.Trial{
-				Point: a.point, Verdict: o.toldVerdict(), Seconds: o.Seconds, Cost: o.Cost,
-				Registers: o.Registers, Spills: o.Spills,
-			},
-			ask: !k.over(ctx) && (!k.about.Shared || len(k.untold) == 0),
+			trial: new(o.trial(a.point)), ask: !k.over(ctx) && (!k.about.Shared || len(k.untold) == 0),
 		})
 	}
+}
+
+// trial returns an outcome as strategies are told of it.
+func (o *Outcome) trial(p search.Point) search.Trial {
+	return search.Trial{Point: p, Verdict: o.toldVerdict(), Seconds: o.Seconds, Cost: o.Cost, Registers: o.Registers,
+		Spills: o.Spills}
 }
 
 // countUntold counts outcomes that were not told, because an earlier request had none when the search ended.

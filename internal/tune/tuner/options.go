@@ -41,6 +41,10 @@ type Options struct {
 	// Version names the version of its source that the program is; "" is the source as it is. Plans that RunVersions
 	// finds name it.
 	Version string
+	// Adviser profiles kernels within the search, whose hints are then followed; nil has none.
+	Adviser Adviser
+	// Advice is what profiles have said in the session that is resumed.
+	Advice []Advice
 	// yield is the part of the budget after which the search ends if the best kernels spill; 0 is never. If there is
 	// a thrifty version, which saves operations, it also ends where memory does not bind them.
 	yield   float64
@@ -93,7 +97,8 @@ type Event struct {
 	Share   float64  `json:"share,omitempty"`
 	Seconds float64  `json:"seconds,omitempty"`
 
-	Depth *DepthResult `json:"depth,omitempty"`
+	Depth  *DepthResult `json:"depth,omitempty"`
+	Advice *Advice      `json:"advice,omitempty"`
 }
 
 // The kinds of events.
@@ -103,6 +108,7 @@ const (
 	EventKernel = "kernel" // Kernel, Space, Share, Seconds of its default: its search begins
 	EventTrial  = "trial"  // Trial, Status
 	EventDepth  = "depth"  // Kernel: the loop; Depth: what came of so many iterations in a kernel
+	EventAdvice = "advice" // Advice: what the profile of a kernel says, before its hints are followed
 	EventFinal  = "final"  // Text: what is measured side by side
 	EventNote   = "note"   // Text: what the user should know
 	EventWait   = "wait"   // Text: what nothing is measured for, and Seconds how long already
@@ -152,6 +158,8 @@ type Outcome struct {
 	Condition  session.Condition `json:"condition,omitzero"`
 	Same       string            `json:"same_code_as,omitempty"` // a configuration
 	Known      bool              `json:"known,omitempty"`        // it was measured in an earlier search
+	// Hinted says of an outcome of the session that is resumed that it is later than its first profile.
+	Hinted bool `json:"-"`
 }
 
 // outcomeJSON is an Outcome in JSON. A verdict is "good", "wrong" or "refused", and then the reason says why.

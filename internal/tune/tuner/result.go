@@ -25,8 +25,9 @@ type Result struct {
 	Notes       []string       `json:"notes,omitempty"`
 	Kernels     []KernelResult `json:"kernels"`
 	Loops       []LoopResult   `json:"loops,omitempty"`
-	Contenders  []Contender    `json:"contenders"` // timed side by side at the end, the fastest first
-	Best        string         `json:"best"`       // the plan
+	Advice      []Advice       `json:"advice,omitempty"` // of profiles within the search, and what came of it
+	Contenders  []Contender    `json:"contenders"`       // timed side by side at the end, the fastest first
+	Best        string         `json:"best"`             // the plan
 	// Version is the version of the program that all this is of, if it is not the program as it is; Versions is what
 	// came of those that were tuned, the program as it is first.
 	Version  string          `json:"version,omitempty"`

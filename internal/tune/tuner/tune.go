@@ -38,6 +38,7 @@ type tuning struct {
 	begun       time.Time     // when the search of the present kernel began; zero between kernels
 	result      *Result
 	given       schedule.Plan // by the user
+	hinting     bool          // the search follows what a profile has said
 	defaultPlan schedule.Plan // the default plan of the fusion variant that is searched
 }
 
@@ -78,6 +79,9 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		}
 	}
 	if err := t.searchLoops(ctx); err != nil {
+		return t.result, err
+	}
+	if err := t.followAdvice(ctx); err != nil {
 		return t.result, err
 	}
 	stop() // compilations under way are not needed any more
@@ -244,7 +248,7 @@ func (k *kernelSearch) setStrategy(ctx context.Context, estimate func(search.Poi
 	within, k.cancelStrategy = context.WithCancel(ctx)
 	problem := search.Problem{
 		Context: within, Space: k.space, Seed: k.opts.Seed + k.runs, Budget: likely, Sizes: k.sizes(),
-		Estimate: estimate, Good: k.good(),
+		Estimate: estimate, Good: k.good(), Known: k.known,
 	}
 	var err error
 	k.strategy, err = search.New(k.strategyName(), problem)
