@@ -28,6 +28,7 @@ type tuneCmd struct {
 	Depth    int           `help:"Try at most so many iterations of a time loop in one kernel; 1 tries none, nor one for all statements of an iteration. Default: as many as gain something." placeholder:"N"`
 	Deep     bool          `help:"Print what came of each number of iterations in a kernel, and why no other was tried."`
 	Seed     *uint64       `help:"Make other random choices. Default: 1." placeholder:"N"`
+	NoHints  bool          `name:"no-hints" help:"Profile nothing within the search, and follow no hints."`
 	Profile  bool          `help:"At the end profile the best plan, and time the plans that hints suggest: predicted gains beside measured ones."`
 	Out      string        `help:"Write the story, a report, the best plan and a library to a folder: tuning.json, report.html, best.plan, library." placeholder:"DIR"`
 	JSON     bool          `name:"json" help:"Print what happens, an object of JSON on each line."`
@@ -122,7 +123,7 @@ func (c *tuneCmd) Run(a *app) error {
 	o.Events = show.event
 	r := engine.TuneRequest{
 		Options: o, Device: d, Store: kept, Anew: c.Anew, Continue: c.Resume,
-		SeedGiven: c.Seed != nil, Source: src.Text, Commit: revision(),
+		SeedGiven: c.Seed != nil, Source: src.Text, File: src.Name, NoHints: c.NoHints, Commit: revision(),
 	}
 	if r.Restrictions, err = c.restrictions(); err != nil {
 		return err

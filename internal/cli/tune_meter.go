@@ -51,6 +51,8 @@ func (m *tuneMeter) event(e tuner.Event) {
 		m.say("%s", e.Text)
 	case tuner.EventKernel:
 		m.say("%s: %s configurations, %.0f %% of the time", e.Kernel, e.Space, 100*e.Share)
+	case tuner.EventAdvice:
+		m.say("%s", profiledText(e.Advice))
 	case tuner.EventDepth:
 		m.depth(e.Depth)
 	case tuner.EventFinal:
@@ -82,6 +84,24 @@ func (m *tuneMeter) depth(d *tuner.DepthResult) {
 	default:
 		m.say("%s: %.4g GStencil/s, %.3f times depth 1", d.Kernel, d.GStencils, d.Gain)
 	}
+}
+
+// profiledText says what the profile of a kernel within the search has come to.
+func profiledText(a *tuner.Advice) string {
+	if a.Profile == nil {
+		return a.Kernel + ": there is no profile: " + a.Failed
+	}
+	var codes []string
+	for _, h := range a.Profile.Hints {
+		if h.Change.Plan != "" && h.Forbidden == "" {
+			codes = append(codes, h.Code)
+		}
+	}
+	text := fmt.Sprintf("%s is %s, as profiled", a.Kernel, a.Profile.Class)
+	if len(codes) == 0 {
+		return text
+	}
+	return text + ": following " + strings.Join(codes, ", ")
 }
 
 // heard tells a user who has interrupted the search why it still goes on.

@@ -31,11 +31,33 @@ func printTuning(a *app, r *tuner.Result) error {
 	for _, v := range r.Versions {
 		fmt.Fprintln(a.stdout, versionText(v, r.Version))
 	}
+	for i := range r.Advice {
+		printAdvice(a, &r.Advice[i])
+	}
 	if r.Verdict != nil {
 		fmt.Fprintln(a.stdout, r.Verdict.Text)
 	}
 	_, err := fmt.Fprintln(a.stdout, r.Best)
 	return err
+}
+
+// printAdvice prints what a profile within the search has said, what came of the hints that were followed, and those
+// that are left to the user.
+func printAdvice(a *app, x *tuner.Advice) {
+	if x.Profile == nil {
+		return // a note has told why
+	}
+	a.row("%s was profiled after %s: %s", x.Kernel, quantity.Time(x.At), x.Profile.Class)
+	for _, text := range x.Profile.Evidence {
+		a.row("  %s", text)
+	}
+	for i := range x.Profile.Hints {
+		printHint(a, &x.Profile.Hints[i])
+	}
+	if x.SearchedOn != "" {
+		a.row("  searched on: %s", x.SearchedOn)
+	}
+	a.row("  after %s more the program was %.2f times as fast", quantity.Count(x.Trials, "configuration"), x.Gain)
 }
 
 // versionText says what came of a version of the program.

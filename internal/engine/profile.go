@@ -19,6 +19,7 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/counters"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/profile"
+	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
 // ProfileRequest asks what binds the kernels of a job.
@@ -71,6 +72,29 @@ func Profile(ctx context.Context, r ProfileRequest) (*profile.Profile, error) {
 		return p, err
 	}
 	return p, profile.Follow(ctx, o, p)
+}
+
+// adviser profiles kernels of a version of the program within a search; nil if that is not wanted. Hardware is not
+// asked to count: its profiler would start the program once more.
+func (r *TuneRequest) adviser(v tuner.Version) tuner.Adviser {
+	if r.NoHints {
+		return nil
+	}
+	var roof *profile.Roof // of the device, once it was measured
+	return func(ctx context.Context, q tuner.Question) (*profile.Kernel, error) {
+		p := ProfileRequest{
+			Job:    Job{Bound: v.Bound, Device: r.Device, Plan: q.Plan, Origin: Chosen, Free: r.Free},
+			Source: v.Source,
+		}
+		found, err := profile.Run(ctx, profile.Options{
+			Lab: q.Lab, Bound: v.Bound, Lowering: p.Lowering(), Budget: q.Budget, Part: q.Kernel, Roof: roof,
+		})
+		if err != nil {
+			return nil, err
+		}
+		roof = &found.Roof
+		return found.Kernels[0], p.advise(found)
+	}
 }
 
 // advise adds the hints to a profile.

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -226,6 +227,14 @@ func (n *recorder) report(e tuner.Event) {
 	x := session.Event{Kind: e.Kind, Kernel: e.Kernel, Space: e.Space, Share: e.Share, Seconds: e.Seconds, Text: e.Text}
 	switch e.Kind {
 	case tuner.EventStart, tuner.EventCheck, tuner.EventKernel, tuner.EventFinal, tuner.EventNote:
+	case tuner.EventAdvice:
+		x.Kind, x.Kernel, x.Config, x.Seconds = session.Profiled, e.Advice.Kernel, e.Advice.Config, e.Advice.Took
+		if x.Text = e.Advice.Failed; e.Advice.Profile != nil {
+			x.Text = string(e.Advice.Profile.Class)
+		}
+		if detail, err := json.Marshal(e.Advice); err == nil { // else the kernel is profiled once more
+			x.Detail = detail
+		}
 	case tuner.EventCondemned:
 		x.Kernel, x.Config, x.Text = e.Trial.Kernel, e.Trial.Config, e.Trial.Message
 	default:

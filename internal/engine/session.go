@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
+	"time"
 
 	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/store"
@@ -46,6 +48,10 @@ func (r *TuneRequest) record(ctx context.Context) (*recorder, error) {
 		return nil, err
 	}
 	r.Likely = tuner.Likely(r.Lab.About(), info.Budget.Time, info.Budget.Trials)
+	var profiled time.Time
+	if r.Options.Advice, profiled, err = r.advice(ctx, info.ID); err != nil {
+		return nil, err
+	}
 	watch := stopwatch{runs: info.Runs}
 	for t, err := range store.Log(ctx, r.Store, info.ID) {
 		if err != nil {
@@ -54,11 +60,28 @@ func (r *TuneRequest) record(ctx context.Context) (*recorder, error) {
 		at := watch.at(&t)
 		if t.Kernel != "" && !t.Transient() {
 			x := tried(&t)
-			x.At = at
+			x.At, x.Hinted = at, !profiled.IsZero() && !t.At.Before(profiled)
 			r.Options.Resume = append(r.Options.Resume, x)
 		}
 	}
 	return n, nil
+}
+
+// advice returns what profiles have said in a session, and when the first did.
+func (r *TuneRequest) advice(ctx context.Context, id string) (list []tuner.Advice, first time.Time, err error) {
+	for e, err := range r.Store.Events(ctx, id) {
+		if err != nil {
+			return nil, first, err
+		}
+		var a tuner.Advice
+		if e.Kind != session.Profiled || json.Unmarshal(e.Detail, &a) != nil {
+			continue
+		}
+		if list = append(list, a); len(list) == 1 {
+			first = e.At
+		}
+	}
+	return list, first, nil
 }
 
 // budget is what ends the search, as the store keeps it.

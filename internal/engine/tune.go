@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
@@ -23,6 +24,8 @@ type TuneRequest struct {
 	Continue  string      // the session to go on with, or "last"; "" begins a new one
 	SeedGiven bool        // a session to go on with has to have the seed
 	Source    string      // the program's text
+	File      string      // that it was read from, for hints; "" is that of the program's name
+	NoHints   bool        // nothing is profiled within the search
 	Commit    string      // of this Gridloom
 }
 
@@ -58,6 +61,7 @@ func Tune(ctx context.Context, r TuneRequest) (*Tuned, error) {
 	run := func(ctx context.Context, o tuner.Options, v tuner.Version) (*tuner.Result, error) {
 		one := r
 		one.Options, one.Source = o, v.Source.Text
+		one.Adviser = r.adviser(v)
 		t, err := one.tune(ctx)
 		if t == nil {
 			return nil, err
@@ -65,11 +69,13 @@ func Tune(ctx context.Context, r TuneRequest) (*Tuned, error) {
 		by[v.Name], last = t, t
 		return t.Result, err
 	}
-	src := diag.NewSource(r.Bound.Program.Name+".loom", r.Source)
+	src := diag.NewSource(cmp.Or(r.File, r.Bound.Program.Name+".loom"), r.Source)
 	if len(r.Restrictions) > 0 || r.Continue != "" {
+		own := tuner.Version{Name: r.Version, Source: src, Bound: r.Bound}
+		r.Adviser = r.adviser(own)
 		t, err := r.tune(ctx)
 		if t != nil {
-			t.Version = tuner.Version{Name: r.Version, Source: src, Bound: r.Bound}
+			t.Version = own
 		}
 		return t, err
 	}

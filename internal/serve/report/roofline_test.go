@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/tune/profile"
+	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
 // elements reads a drawing as XML, and returns the attributes of its elements of a name.
@@ -92,6 +93,30 @@ func TestRoofline(t *testing.T) {
 	if err := Roofline(&b, &profile.Profile{}); err != nil || len(elements(t, b.String(), "circle")) != 0 ||
 		!strings.Contains(b.String(), "nothing was measured") {
 		t.Errorf("%v, %s", err, b.String())
+	}
+}
+
+// The report has what profiles within the search have said, with what was predicted beside what was measured.
+func TestAdviceInReport(t *testing.T) {
+	s := story(20)
+	s.Advice = []tuner.Advice{{At: 42, Trials: 17, Gain: 1.375, SearchedOn: "4 of 8 configurations",
+		Profile: &profile.Kernel{Part: "heat[0:1]", Class: profile.BoundByL2, Evidence: []string{"it <waits>"},
+			Hints: []profile.Hint{
+				{Code: "H13", Text: "cut the loops", Gain: 1.5, Predicted: "at the most: so",
+					Measured: &profile.Gain{Ratio: 1.25}, Change: profile.Change{Plan: "block=0x64x0"}},
+				{Code: "H06", Text: "more cells", Predicted: "not known: why", Failed: "it crashed",
+					Change: profile.Change{Plan: "rows=4"}},
+			}}}, {Failed: "there was no time"}}
+	var b bytes.Buffer
+	if err := Write(&b, s); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"What profiles within the search said", "heat[0:1]: bandwidth-bound at l2",
+		"it &lt;waits&gt;", "Predicted: 1.50", "Measured: 1.25", "block=0x64x0", "Predicted: not known: why.",
+		"Not measured: it crashed.", "Searched on: 4 of 8 configurations.", "17 configurations more", "1.375"} {
+		if !strings.Contains(b.String(), text) {
+			t.Errorf("no %q", text)
+		}
 	}
 }
 

@@ -37,6 +37,7 @@ type Story struct {
 	Uses    []Use
 	Kernels []Kernel
 	Profile *profile.Profile // of the best plan; nil if there is none
+	Advice  []tuner.Advice   // of profiles within the search
 	Maker   string
 }
 

@@ -63,7 +63,7 @@ func (t *Tuning) Story() *Story {
 		Program: t.File, Source: t.Source, Facts: t.facts(), Finished: !t.Interrupted, Wall: t.Seconds, Idle: t.Idle,
 		Again: t.Rechecked,
 		Table: PlansTable(&t.Result), Bars: barsOf(&t.Result), Bound: BoundText(&t.Result), Uses: t.Uses(),
-		Maker: t.Maker(), Profile: t.Profile,
+		Maker: t.Maker(), Profile: t.Profile, Advice: t.Advice,
 	}
 	if s.Program == "" {
 		s.Program = t.Program

@@ -40,6 +40,7 @@ const (
 	usualBudget  = 6 * time.Second
 	mostRounds   = 15 // of a comparison
 	fewestRounds = 5
+	enoughRounds = 3 // where the time that there is for all of a profile is over
 	// A span that repeats rounds of iterations is timed with so many iterations together.
 	iterationsTogether = 64
 )
@@ -48,7 +49,7 @@ const (
 var ErrNothing = errors.New("there is nothing to profile: the program runs no kernel")
 
 // Run profiles the kernels that a program launches again and again, or once. Hints are not among the results: see
-// Advise.
+// Advise. A deadline of ctx ends a profile that has some rounds with what it knows by then.
 func Run(ctx context.Context, o Options) (*Profile, error) {
 	if o.Budget == 0 {
 		o.Budget = usualBudget
@@ -90,7 +91,11 @@ func Run(ctx context.Context, o Options) (*Profile, error) {
 		r.profile.Roof = *o.Roof
 	} else {
 		r.tell("measuring the device")
-		if err := r.roof(ctx); err != nil {
+		err := r.roof(ctx)
+		if late(ctx) {
+			r.profile.Notes, err = append(r.profile.Notes, "there was no time to measure the device"), nil
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -290,6 +295,10 @@ func (k *Kernel) tallied(t *Tally, rounds float64, source Level) {
 	}
 }
 
+// late reports whether the time for all of a profile is over: what is known by then has to do. The user's interrupt is
+// something else.
+func late(ctx context.Context) bool { return errors.Is(ctx.Err(), context.DeadlineExceeded) }
+
 // time times batches of all in turn, until the budget is spent.
 func (r *runner) time(ctx context.Context, list []*contender) error {
 	end := time.Now().Add(r.Budget)
@@ -303,6 +312,12 @@ func (r *runner) time(ctx context.Context, list []*contender) error {
 				continue
 			}
 			s, err := r.Lab.Batch(ctx, c.code, r.about.Least)
+			if late(ctx) && round >= enoughRounds {
+				for _, c := range list {
+					c.times = c.times[:min(round, len(c.times))]
+				}
+				return nil
+			}
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}

@@ -155,6 +155,58 @@ func TestRunPart(t *testing.T) {
 	}
 }
 
+// expiring is a context whose deadline a test decides on.
+type expiring struct {
+	context.Context
+	late *bool
+}
+
+func (e expiring) Err() error {
+	if *e.late {
+		return context.DeadlineExceeded
+	}
+	return e.Context.Err()
+}
+
+// timed is a laboratory in which the time is over after so many batches.
+type timed struct {
+	*clockwork
+	left int
+	late bool
+}
+
+func (l *timed) Batch(ctx context.Context, code measure.Code, least time.Duration) (float64, error) {
+	if l.left--; l.left < 0 {
+		l.late = true
+		return 0, errors.New("the time is over")
+	}
+	return l.clockwork.Batch(ctx, code, least)
+}
+
+// Where the time is over, a profile has what it knows, if that are some rounds of all.
+func TestRunLate(t *testing.T) {
+	for _, c := range []struct{ batches, rounds int }{{3*6 - 1, 0}, {3*6 + 1, 3}, {4*6 + 2, 4}} {
+		plan := "family=stream,stream=k,block=4x32,vec=1,stages=2"
+		o, lab := options(t, plan, map[string]float64{"s_without_dram": 0.5})
+		l := &timed{clockwork: lab, left: c.batches}
+		o.Lab = l
+		p, err := Run(expiring{t.Context(), &l.late}, o)
+		if c.rounds == 0 {
+			if err == nil {
+				t.Errorf("%+v: %+v", c, p.Kernels[0])
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if k := p.Kernels[0]; k.Rounds != c.rounds || k.Class == NotTold || len(p.Roof.Peaks) != 0 ||
+			!slices.Contains(p.Notes, "there was no time to measure the device") {
+			t.Errorf("%+v: %+v, %q", c, k, p.Notes)
+		}
+	}
+}
+
 // A variant that does not run is none; a kernel that does not is an error. A broken-off profile says so.
 func TestRunFailures(t *testing.T) {
 	o, lab := options(t, "family=tile", nil)

@@ -27,10 +27,10 @@ const (
 	advisedPart = 0.3
 	// profilePart is the most that profiles may take of the budget.
 	profilePart = 0.1
-	// leastAdvised is the shortest budget in which a kernel is profiled: a tenth of it is what that takes, 2 to 3 s.
-	leastAdvised = 30 * time.Second
+	// leastAdvised is the shortest budget in which a kernel is profiled: that takes 2 to 3 s where nothing else runs.
+	leastAdvised = 40 * time.Second
 	// fewestAdvised are the fewest trials, where these are limited: fewer say little of what is best.
-	fewestAdvised = 60
+	fewestAdvised = 40
 	// mostAdvice is how often a kernel is profiled.
 	mostAdvice = 2
 	// leastProfile is the least time that a profile is begun in.
@@ -132,13 +132,13 @@ func (t *tuning) followAdvice(ctx context.Context) error {
 		}
 		// The second half is for what a second profile says.
 		parts := mostAdvice - round
-		if a == nil {
+		if a == nil || a.Profile == nil {
 			parts = 1
 		}
 		if err := t.goOn(ctx, last, parts); err != nil {
 			return err
 		}
-		if a == nil {
+		if a == nil || a.Profile == nil {
 			break
 		}
 		a.Trials = t.counts.trials - trials

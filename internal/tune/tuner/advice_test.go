@@ -86,9 +86,6 @@ func TestAdvice(t *testing.T) {
 	}
 	o := options(s, b, 60)
 	o.Adviser, o.Log = a.advise, log
-	o.Restrict = only(func(s schedule.Space) (schedule.Space, error) { return s.Limit("block!=32x0") })
-	// The search is kept from the best by a restriction that its hint is within: block=32x0 with two threads alone.
-	o.Restrict = nil
 	var told []string
 	o.Events = func(e Event) {
 		if e.Kind == EventAdvice {
@@ -171,7 +168,7 @@ func TestAdviceWithinTheBudget(t *testing.T) {
 		trials int
 		asked  bool
 	}{
-		{40 * time.Second, 0, true}, {20 * time.Second, 0, false}, {0, 59, false}, {0, 60, true},
+		{40 * time.Second, 0, true}, {39 * time.Second, 0, false}, {0, 39, false}, {0, 60, true},
 		{20 * time.Second, 60, false}, {time.Hour, 80, true},
 	} {
 		slow := func(text string) (float64, error) { // so that there are few hundred trials

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -274,6 +275,8 @@ func testEvents(t *testing.T, open Open) {
 		{Kind: session.Kernel, Kernel: "heat[0:1]", Space: "1,234,567", Share: 0.75, Seconds: 0.0012,
 			At: Noon.Add(time.Second)},
 		{Kind: session.Note, Text: strings.Repeat("é", 5000), At: Noon.Add(time.Minute)},
+		{Kind: session.Profiled, Kernel: "heat[0:1]", Config: "family=cells", Seconds: 2, Text: "compute-bound",
+			Detail: json.RawMessage(`{"kernel":"heat[0:1]","trials":[1,2]}`), At: Noon.Add(2 * time.Minute)},
 	}
 	for i := range told {
 		if err := x.Report(ctx, &told[i]); err != nil || told[i].Index != i {
@@ -306,7 +309,7 @@ func testEvents(t *testing.T, open Open) {
 			t.Error("a session that is none has events")
 		}
 	}
-	if report := sound(t, s); report.Events != 4 {
+	if report := sound(t, s); report.Events != 5 {
 		t.Errorf("%+v", report)
 	}
 }
