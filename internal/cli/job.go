@@ -10,6 +10,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/run/exec"
+	"github.com/gridloom/gridloom/internal/tune/session"
 )
 
 // job is a run under way.
@@ -292,14 +293,52 @@ func (j *job) stopped(r exec.Runner, p exec.Progress) error {
 // lookUp gives the run the plan that the store knows to be the fastest. Whatever is wrong with
 // the store, the run goes on without it.
 func (j *job) lookUp() {
-	if j.NoStore {
+	path := j.storePath()
+	if path == "" {
 		return
+	}
+	found, err := j.LookUp(j.ctx, path)
+	j.sayFound(found, err)
+}
+
+// lookUpVersion has the job be of the version of a source that the store knows to be faster than the program as it is.
+// It returns the source and the program that the job is of then.
+func (j *job) lookUpVersion(src *diag.Source, given []string) (*diag.Source, *ir.Program, error) {
+	path := j.storePath()
+	if path == "" || j.Origin != engine.Usual || j.Device.Reference() {
+		return src, j.program, nil
+	}
+	var err error
+	if j.Bound, err = j.bind(src, j.program, given); err != nil {
+		return nil, nil, err
+	}
+	set, err := sets(given)
+	if err != nil {
+		return nil, nil, err
+	}
+	v, found, err := j.LookUpVersion(j.ctx, path, src, set)
+	j.sayFound(found, err)
+	if v == nil {
+		return src, j.program, nil
+	}
+	j.app.src, j.program = v.Source, v.Program
+	return v.Source, v.Program, nil
+}
+
+// storePath is where the store is to look in; "" if nobody wants to, or has a folder for it.
+func (j *job) storePath() string {
+	if j.NoStore {
+		return ""
 	}
 	path, err := j.path()
 	if err != nil {
-		return // nobody has a folder for it
+		return ""
 	}
-	found, err := j.LookUp(j.ctx, path)
+	return path
+}
+
+// sayFound says which plan is from the store, or why none is.
+func (j *job) sayFound(found *session.Session, err error) {
 	if err != nil {
 		text, _ := split(err)
 		j.note(fmt.Sprintf("the plan is not from the store: %s", text))
@@ -311,7 +350,8 @@ func (j *job) lookUp() {
 	if !found.IsCurrent() {
 		when = " under " + found.Definitions() + "; tune finds out what is fastest now"
 	}
-	fmt.Fprintf(j.stderr, "plan from the store: %s, tuned at %s%s\n", j.Job.Plan, found.Sizes, when)
+	fmt.Fprintf(j.stderr, "plan from the store: %s, tuned at %s%s\n", j.Job.Plan.WithFission(j.Version), found.Sizes,
+		when)
 	for _, text := range j.Left {
 		j.note(text)
 	}

@@ -60,14 +60,17 @@ func (c *profileCmd) Run(a *app) error {
 	if c.Plan != "" {
 		j.Origin = engine.Chosen
 	}
-	if src, p, err = j.takeVersion(src, c.Set); err != nil {
-		return err
-	}
 	j.Device, err = engine.Open(engine.DeviceRequest{ID: c.Device, Arithmetic: mode, Purpose: engine.ToTune})
 	if err != nil {
 		return err
 	}
 	defer j.Device.Close()
+	if src, p, err = j.takeVersion(src, c.Set); err != nil {
+		return err
+	}
+	if src, p, err = j.lookUpVersion(src, c.Set); err != nil {
+		return err
+	}
 	if j.Bound, err = a.bind(src, p, c.Set); err != nil {
 		return err
 	}

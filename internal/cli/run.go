@@ -60,6 +60,9 @@ func (c *runCmd) Run(a *app) error {
 	if src, p, err = j.takeVersion(src, c.Set); err != nil {
 		return err
 	}
+	if src, p, err = j.lookUpVersion(src, c.Set); err != nil {
+		return err
+	}
 	if j.Bound, err = a.bind(src, p, c.Set); err != nil {
 		return err
 	}

@@ -56,11 +56,20 @@ func (c *spaceCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	plan, err := readPlan(c.Plan)
+	if err != nil {
+		return err
+	}
+	v, err := engine.VersionOf(src, p, plan)
+	if err != nil {
+		return err
+	}
+	src, p, a.src = v.Source, v.Program, v.Source
 	b, err := a.bind(src, p, c.Set)
 	if err != nil {
 		return err
 	}
-	o, err := c.options(b)
+	o, err := c.options(b, v.Plan)
 	if err != nil {
 		return err
 	}
@@ -78,7 +87,7 @@ func (c *spaceCmd) Run(a *app) error {
 	}
 	switch {
 	case c.Sample > 0:
-		return c.sample(a, choices)
+		return c.sample(a, choices, v.Name)
 	case c.JSON:
 		return a.printJSON(newSpaces(choices))
 	case c.Count:
@@ -90,11 +99,7 @@ func (c *spaceCmd) Run(a *app) error {
 }
 
 // options returns how the program is lowered.
-func (c *spaceCmd) options(b *ir.Binding) (lower.Options, error) {
-	plan, err := readPlan(c.Plan)
-	if err != nil {
-		return lower.Options{}, err
-	}
+func (c *spaceCmd) options(b *ir.Binding, plan schedule.Plan) (lower.Options, error) {
 	if c.Device != "" {
 		d, err := engine.Open(engine.DeviceRequest{ID: c.Device, Arithmetic: b.Program.Arithmetic})
 		if err != nil {
@@ -142,8 +147,8 @@ func plans(choices []lower.Choice) *big.Int {
 	return n
 }
 
-// sample prints plans. They may come up twice in small spaces.
-func (c *spaceCmd) sample(a *app, choices []lower.Choice) error {
+// sample prints plans, which name a version of the source. They may come up twice in small spaces.
+func (c *spaceCmd) sample(a *app, choices []lower.Choice, version string) error {
 	rng := rand.New(rand.NewPCG(c.Seed, 0))
 	var each []*schedule.Counter
 	for _, k := range choices {
@@ -156,7 +161,7 @@ func (c *spaceCmd) sample(a *app, choices []lower.Choice) error {
 			k.Config = each[i].Draw(rng)
 			p.Kernels = append(p.Kernels, k.Kernel)
 		}
-		list = append(list, p.String())
+		list = append(list, p.WithFission(version).String())
 	}
 	if c.JSON {
 		return a.printJSON(list)

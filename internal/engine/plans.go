@@ -10,6 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/compile/fission"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/tune/measure"
@@ -107,14 +109,8 @@ const lookUpWait = 2 * time.Second
 // be faster by now. The session is nil if no plan fits, the user has chosen one, or there is no
 // store.
 func (j *Job) LookUp(ctx context.Context, path string) (*session.Session, error) {
-	if j.Origin == Chosen || j.Device.Reference() {
-		return nil, nil
-	}
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	s, err := sqlite.Open(ctx, path, sqlite.Options{ReadOnly: true, Wait: lookUpWait})
-	if err != nil {
+	s, err := j.openStore(ctx, path)
+	if s == nil || err != nil {
 		return nil, err
 	}
 	defer s.Close()
@@ -134,6 +130,75 @@ func (j *Job) LookUp(ctx context.Context, path string) (*session.Session, error)
 			if i := slices.IndexFunc(r.Records, take); i >= 0 {
 				return r.Records[i].Session, nil
 			}
+		}
+	}
+	return nil, nil
+}
+
+// openStore opens the store in a file, to look up a plan for a job; nil if there is none, or if the job has its plan.
+func (j *Job) openStore(ctx context.Context, path string) (store.Store, error) {
+	if j.Origin == Chosen || j.Origin == Stored || j.Device.Reference() {
+		return nil, nil
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return sqlite.Open(ctx, path, sqlite.Options{ReadOnly: true, Wait: lookUpWait})
+}
+
+// LookUpVersion makes a job one of the version of its program (fission=trivial), with its plan, that the store in a
+// file knows to be faster than the program as it is. Both have to be measured at the job's sizes, since times at others
+// are not those of one program; where only the version was, it is taken. The version is nil if there is none.
+func (j *Job) LookUpVersion(ctx context.Context, path string, src *diag.Source, set map[string]string) (*Version,
+	*session.Session, error) {
+	s, err := j.openStore(ctx, path)
+	if s == nil || err != nil {
+		return nil, nil, err
+	}
+	defer s.Close()
+	own, err := j.storedHere(ctx, s)
+	if err != nil {
+		return nil, nil, err
+	}
+	least := math.Inf(1)
+	if len(own) > 0 {
+		least = own[0].Median
+	}
+	var version *Version
+	var found *session.Session
+	whole := *j
+	for _, name := range fission.Names() {
+		v, err := VersionOf(src, whole.Bound.Program, schedule.Plan{}.WithFission(name))
+		if err != nil {
+			continue // there is no such version
+		}
+		b, list := v.Program.Bind(set)
+		if list.HasErrors() || !slices.Equal(b.Params, whole.Bound.Params) {
+			continue
+		}
+		of := whole
+		of.Bound, of.Whole, of.Version = b, whole.Bound, name
+		plans, err := of.storedHere(ctx, s)
+		if err != nil {
+			return nil, nil, err
+		}
+		i := slices.IndexFunc(plans, func(r store.Record) bool { return r.Median < least && of.take(r, true) })
+		if i >= 0 {
+			*j, version, found, least = of, v, plans[i].Session, plans[i].Median
+		}
+	}
+	return version, found, nil
+}
+
+// storedHere returns the plans of a job's program at its sizes, the fastest first.
+func (j *Job) storedHere(ctx context.Context, s store.Store) ([]store.Record, error) {
+	list, err := store.Plans(ctx, s, scenario(j.Bound, describe(j.Device)))
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range groupBySizes(j.Bound.Program, list) {
+		if r.Sizes.Equal(sizesOf(j.Bound)) {
+			return r.Records, nil
 		}
 	}
 	return nil, nil
