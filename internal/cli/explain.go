@@ -13,7 +13,9 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/pipeline"
+	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/run/gridio"
+	"github.com/gridloom/gridloom/internal/run/target"
 )
 
 type explainCmd struct {
@@ -67,14 +69,54 @@ func (c *explainCmd) Run(a *app) error {
 			f.Line, f.Column = at.Line, at.Col
 		}
 	}
+	var hints []engine.TheoryHints
+	if m != nil {
+		hints = engine.InTheory(engine.TheoryRequest{Facts: facts, Source: src, Target: onPaper(m, p.Arithmetic)})
+	}
 	if c.JSON {
-		return explain.JSON(a.json, facts, spans)
+		if m == nil {
+			return explain.JSON(a.json, facts, spans, nil)
+		}
+		return explain.JSON(a.json, facts, spans, hints)
 	}
 	if err := explain.Text(a.stdout, facts); err != nil {
 		return err
 	}
-	_, err = io.WriteString(a.stdout, explain.Spans(src, spans, diag.Style{}))
-	return err
+	if _, err = io.WriteString(a.stdout, explain.Spans(src, spans, diag.Style{})); err != nil || m == nil {
+		return err
+	}
+	printInTheory(a, m, hints)
+	return nil
+}
+
+// onPaper returns a machine as what programs are compiled for: NVIDIA's GPUs in CUDA, others in OpenCL.
+func onPaper(m *machine.Machine, mode arith.Mode) *target.Target {
+	name := "c"
+	if m.Kind != machine.KindCPU {
+		if name = "cuda"; m.Dialect(name) == nil {
+			name = "opencl"
+		}
+	}
+	return target.OnPaper(engine.Dialects[name], m, mode)
+}
+
+// printInTheory prints hints that no device has told.
+func printInTheory(a *app, m *machine.Machine, list []engine.TheoryHints) {
+	a.row("")
+	a.row("hints in theory, by the description of %s: nothing was measured (gridloom profile measures)", m.Name)
+	for _, x := range list {
+		a.row("%s: %s", strings.Join(x.Calls, ", "), x.Class)
+		for _, text := range x.Evidence {
+			a.row("  %s", text)
+		}
+		for i := range x.Hints {
+			h := &x.Hints[i]
+			printHint(a, h)
+			if h.Evidence != "" && !strings.HasSuffix(h.Evidence, x.Evidence[0]) {
+				a.row("    %s", h.Evidence)
+			}
+		}
+	}
 }
 
 // readMachine returns a built-in machine description or one from a file.

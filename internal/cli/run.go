@@ -57,7 +57,7 @@ func (c *runCmd) Run(a *app) error {
 		return err
 	}
 	defer j.Device.Close()
-	if src, p, err = j.takeVersion(src, c.Set); err != nil {
+	if src, _, err = j.takeVersion(src, c.Set); err != nil {
 		return err
 	}
 	if src, p, err = j.lookUpVersion(src, c.Set); err != nil {

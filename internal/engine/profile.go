@@ -6,12 +6,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/analysis"
 	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
-	"github.com/gridloom/gridloom/internal/compile/fission"
-	"github.com/gridloom/gridloom/internal/compile/graph"
-	"github.com/gridloom/gridloom/internal/compile/ir"
-	"github.com/gridloom/gridloom/internal/compile/lang"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
@@ -109,57 +106,30 @@ func (r *ProfileRequest) advise(p *profile.Profile) error {
 	if err != nil {
 		return err
 	}
-	split := r.versions()
+	split := versionsOf(r.Source, r.Device.Arithmetic)
+	facts := analysis.Analyze(r.Bound.Program, r.Bound)
 	for _, k := range p.Kernels {
 		i := slices.IndexFunc(choices, func(c lower.Choice) bool { return c.ID() == k.Part })
 		if i < 0 {
 			continue
 		}
+		c := &choices[i]
 		f := &profile.Facts{
-			Kernel: k, File: r.Source.Name, Plan: plan, Config: choices[i].Config, Space: choices[i].Space,
+			Kernel: k, File: r.Source.Name, Plan: plan, Config: c.Config, Space: c.Space,
 			GPU: r.Device.Kind() == lower.GPU, Fast: r.Device.Arithmetic == arith.Fast, Split: split,
 		}
-		f.LoopIn = r.loopOf(k.Part, choices[i].Call)
-		k.Config = choices[i].Config.String()
+		if call := r.Bound.Program.CallNamed(c.Call); call != nil {
+			inform(f, facts, facts.Call(call))
+		} else {
+			f.LoopIn = loopOf(r.Bound.Program, c.Call)
+		}
+		if f.Grids = k.Grids; r.Free {
+			f.Fixed = nil
+		}
+		k.Config = c.Config.String()
 		k.Hints = profile.Advise(f, r.check)
 	}
 	return nil
-}
-
-// loopOf returns what plans call a kernel of whole iterations of the loop that a kernel is of; "" if none can be.
-func (r *ProfileRequest) loopOf(part, call string) string {
-	for _, l := range graph.Loops(r.Bound.Program) {
-		inside := l.Name == call || slices.ContainsFunc(l.Iterate.Body, func(o ir.Op) bool {
-			run, ok := o.(*ir.Run)
-			return ok && run.Call.Name == call
-		})
-		if !inside || l.Iterate.Sequence {
-			continue
-		}
-		if _, err := graph.NewSpan(r.Bound.Program, l, 2); err == nil {
-			return schedule.Kernel{Call: l.Name, To: l.Leaves(), Depth: 1}.ID()
-		}
-	}
-	return ""
-}
-
-// versions lists what gridloom fission makes of the program.
-func (r *ProfileRequest) versions() []string {
-	f, wrong := lang.Parse(r.Source)
-	if wrong.HasErrors() {
-		return nil
-	}
-	var list []string
-	if len(fission.MaxFuse(f)) > 0 {
-		list = append(list, "maxfuse")
-	}
-	if len(fission.Trivial(f)) > 0 {
-		list = append(list, "trivial")
-	}
-	if len(fission.Recompute(f, r.Bound.Program)) > 0 {
-		list = append(list, "recompute")
-	}
-	return list
 }
 
 // check tells whether a plan can be had for the job, and if not, whether it is the source that forbids it.

@@ -55,7 +55,7 @@ var forms = []struct {
 	write func(io.Writer, *analysis.Facts) error
 }{{"txt", Text}, {"json", plainJSON}, {"svg", SVG}}
 
-func plainJSON(w io.Writer, f *analysis.Facts) error { return JSON(w, f, nil) }
+func plainJSON(w io.Writer, f *analysis.Facts) error { return JSON(w, f, nil, nil) }
 
 // Spans of each program have a golden, with what forbids them.
 func TestSpans(t *testing.T) {

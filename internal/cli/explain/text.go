@@ -14,15 +14,16 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/pipeline"
 )
 
-// JSON writes the facts as JSON, in the form of docs/analysis.md.
-func JSON(w io.Writer, f *analysis.Facts, spans []*pipeline.Facts) error {
+// JSON writes the facts as JSON, in the form of docs/analysis.md, with hints if there are any.
+func JSON(w io.Writer, f *analysis.Facts, spans []*pipeline.Facts, hints any) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
 	return enc.Encode(struct {
 		*analysis.Facts
 		Spans []*pipeline.Facts `json:"spans,omitempty"`
-	}{f, spans})
+		Hints any               `json:"hints,omitempty"` // in theory
+	}{f, spans, hints})
 }
 
 // Text writes the facts for a terminal of 80 columns or more.

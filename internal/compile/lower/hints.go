@@ -8,6 +8,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
@@ -97,6 +98,17 @@ func (m *module) asked(s *ir.Call) []*clause {
 // sizesText writes sizes as a pragma does.
 func sizesText(sizes []int64) string {
 	return "(" + strings.Trim(strings.ReplaceAll(fmt.Sprint(sizes), " ", ","), "[]") + ")"
+}
+
+// Fixed returns what the source fixes about the kernels of a call for GPUs, as it says so.
+func Fixed(p *ir.Program, call *ir.Call) []string {
+	var list []string
+	m := &module{opts: Options{Target: GPU}}
+	m.Module = &kernel.Module{Program: p}
+	for _, c := range m.asked(call) {
+		list = append(list, c.text)
+	}
+	return list
 }
 
 // obey returns what the clauses leave of a kernel's space.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gridloom/gridloom/internal/compile/fission"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
@@ -59,6 +60,21 @@ func with(c schedule.Config, name string, v schedule.Value) schedule.Config {
 	}
 	c.Values = append(slices.Clone(c.Values), schedule.Setting{Name: name, Value: v})
 	return c
+}
+
+// planesFamily is the family of kernels of iterations that needs least room on the chip.
+const planesFamily = "planes"
+
+// iterations returns the changes to so many iterations in a kernel; one is that of all statements. On GPUs the usual
+// family may need too much shared memory.
+func (f *Facts) iterations(depth int64) []Change {
+	c := Change{deeper: depth, together: depth == 1}
+	if !f.GPU || f.Depth > 1 {
+		return []Change{c}
+	}
+	other := c
+	other.family = planesFamily
+	return []Change{c, other}
 }
 
 // scaled returns the change that multiplies the first number of a parameter, or makes all of its numbers 1 for 0.
@@ -125,6 +141,20 @@ func (f *Facts) cells() int64 {
 // splits reports whether gridloom fission makes a version of the program.
 func (f *Facts) splits(version string) bool { return slices.Contains(f.Split, version) }
 
+// split is the version of the program whose stencils are smaller; "" if there is none. Those that compute least twice
+// come first.
+func (f *Facts) split() string {
+	for _, name := range []string{fission.RecomputeVersion, fission.StatementVersion, fission.TrivialVersion} {
+		if f.splits(name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// lessBytes is how many times as fast the kernel would be if a part of its bytes of memory did not move.
+func (f *Facts) lessBytes(part float64) float64 { return 1 / (1 - f.shareBefore()*part) }
+
 // shareBefore is the part of the time that goes with the level that binds, and with those before it.
 func (f *Facts) shareBefore() float64 {
 	sum := 0.0
@@ -169,12 +199,16 @@ func (f *Facts) planned(c *Change) bool {
 	p := schedule.Plan{Every: f.Plan.Every, Kernels: slices.Clone(f.Plan.Kernels)}
 	switch {
 	case c.deeper > 0:
-		k, err := schedule.ParseKernel(fmt.Sprintf("%s@%d{}", f.LoopIn, c.deeper))
+		name := f.LoopIn
+		if c.together {
+			name = f.Together.Kernel
+		}
+		k, err := schedule.ParseKernel(fmt.Sprintf("%s@%d{}", name, c.deeper))
 		if err != nil {
 			return true
 		}
 		p.Kernels = slices.DeleteFunc(p.Kernels, func(x schedule.Kernel) bool { return x.Name() == k.Name() })
-		if f.Depth > 1 {
+		if k.Config.Family = c.family; f.Depth > 1 {
 			k.Config.Family = f.Config.Family
 		}
 		p.Kernels = append(p.Kernels, k)

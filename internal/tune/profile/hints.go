@@ -3,9 +3,13 @@ package profile
 import (
 	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 
+	"github.com/gridloom/gridloom/internal/compile/analysis"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/quantity"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
@@ -38,13 +42,17 @@ type Change struct {
 	Command string `json:"command,omitempty"` // to run
 	Edit    string `json:"edit,omitempty"`    // of the source
 	// What a plan is to have in the place of the kernel: another configuration, or more iterations in a kernel.
-	config *schedule.Config
-	deeper int64
+	config   *schedule.Config
+	deeper   int64
+	together bool
+	family   string // of the kernel of iterations; "" is the usual one, or that of the kernel that there is
 }
 
-// Facts are what rules need to know beside a kernel's profile.
+// Facts are what rules need to know beside a kernel's profile. Where no kernel was measured (InTheory), there is no
+// plan, no configuration and no space: rules that need these give nothing.
 type Facts struct {
 	*Kernel
+	Theory bool // nothing was measured
 	File   string
 	Plan   schedule.Plan   // in full
 	Config schedule.Config // of the kernel
@@ -55,6 +63,19 @@ type Facts struct {
 	LoopIn string
 	Split  []string // versions that gridloom fission makes of the program
 	Grids  []string // that the kernel reads and writes, the largest first
+
+	Together   *Together          // the statements of an iteration in one kernel, where that is possible
+	Products   []analysis.Product // grids that the call reads as products alone
+	Fixed      []string           // what the source says about the kernels of the call: "block 32x16"
+	Statements int                // of the call
+	Values     float64            // that it loads at a point
+}
+
+// Together is all statements of an iteration, or of a sequence, in one kernel.
+type Together struct {
+	Kernel        string  // as plans name it: "body[0:3]"
+	Calls         int     // whose statements these are
+	Before, After float64 // bytes of a point: call by call, and together
 }
 
 // roles returns the kernel's configuration by roles.
@@ -69,6 +90,7 @@ type rule struct {
 	when       func(f *Facts) bool
 	changes    func(f *Facts) []Change
 	gain       func(f *Facts, c Change) float64 // 0 if it is not known
+	why        func(f *Facts) string            // the evidence; nil is that of the class
 	bound      string                           // what the gain is at the most; "" is the variant without the cost
 	unknown    string                           // why the gain is not known
 }
@@ -90,7 +112,9 @@ var rules = []rule{
 			return f.Loop && f.LoopIn != "" && f.Depth < mostDepth &&
 				(f.Class == BoundByDRAM || f.Class == BoundByL2 || f.Class == BoundByL1)
 		},
-		changes: func(f *Facts) []Change { return []Change{{deeper: 2 * f.Depth}, {deeper: f.Depth + 1}} },
+		changes: func(f *Facts) []Change {
+			return slices.Concat(f.iterations(2*f.Depth), f.iterations(f.Depth+1))
+		},
 		gain: func(f *Facts, c Change) float64 {
 			return 1 / (1 - f.shareBefore()*(1-float64(f.Depth)/float64(c.deeper)))
 		},
@@ -126,7 +150,12 @@ var rules = []rule{
 		changes: func(f *Facts) []Change {
 			return []Change{{Command: "gridloom fission " + f.File + " --only maxfuse"}}
 		},
-		gain: without(kernel.WithoutDRAM),
+		gain: func(f *Facts, c Change) float64 {
+			if f.Together != nil {
+				return f.lessBytes(1 - f.Together.After/f.Together.Before)
+			}
+			return without(kernel.WithoutDRAM)(f, c)
+		},
 	},
 	{
 		code: "H06", text: "compute more cells a thread, which share what is loaded in registers",
@@ -180,17 +209,23 @@ var rules = []rule{
 	{
 		code: "H11", text: "split the stencil: each part needs fewer registers",
 		when: func(f *Facts) bool {
-			return (f.Resources.Spills > 0 || f.Resources.Registers >= registersOfThread) &&
-				(f.splits("recompute") || f.splits("trivial"))
+			return (f.Resources.Spills > 0 || f.Resources.Registers >= registersOfThread) && f.split() != ""
 		},
 		changes: func(f *Facts) []Change {
-			version := "trivial"
-			if f.splits("recompute") {
-				version = "recompute"
-			}
-			return []Change{{Command: "gridloom fission " + f.File + " --only " + version}}
+			return []Change{{Command: "gridloom fission " + f.File + " --only " + f.split()}}
 		},
 		gain: func(*Facts, Change) float64 { return 0 }, unknown: "spilled registers are in every variant",
+		why: func(f *Facts) string {
+			switch {
+			case f.Theory:
+				return fmt.Sprintf("%s read %s a point, which are %d registers of a thread; it has %d",
+					quantity.Count(f.Statements, "statement"), quantity.Count(int64(f.Values), "value"),
+					f.Resources.Registers, registersOfThread)
+			case f.Resources.Spills > 0:
+				return fmt.Sprintf("a thread spills %d bytes", f.Resources.Spills)
+			}
+			return fmt.Sprintf("a thread has all %d registers that there are", f.Resources.Registers)
+		},
 	},
 	{
 		code: "H12", text: "have more under way: more threads at once, loads that are early, more cells a thread",
@@ -215,6 +250,44 @@ var rules = []rule{
 		},
 		changes: func(f *Facts) []Change { return f.blocked(64).or(f.blocked(16)) },
 		gain:    without(kernel.WithoutL2),
+	},
+	{
+		code: "H14", text: "store the product of two grids in the place of one of them",
+		when: func(f *Facts) bool { return f.Class == BoundByDRAM && len(f.Products) > 0 },
+		changes: func(f *Facts) []Change {
+			p := f.Products[0]
+			return []Change{{Edit: fmt.Sprintf("compute %s*%s once into a grid of its own, and read that: the call "+
+				"reads both as this product alone", p.A, p.B)}}
+		},
+		gain:  func(f *Facts, _ Change) float64 { return f.lessBytes(f.Products[0].Part) },
+		bound: "the bytes of one grid less",
+		why: func(f *Facts) string {
+			p := f.Products[0]
+			return fmt.Sprintf("%s and %s are read at one point, as factors of a product, and nothing stores to them",
+				p.A, p.B)
+		},
+	},
+	{
+		code: "H15", text: "carry out all statements of an iteration in one kernel",
+		when: func(f *Facts) bool {
+			return f.Class == BoundByDRAM && f.Depth <= 1 && f.Together != nil &&
+				f.Together.After < f.Together.Before && f.Part != f.Together.Kernel
+		},
+		changes: func(f *Facts) []Change { return f.iterations(1) },
+		gain:    func(f *Facts, _ Change) float64 { return f.lessBytes(1 - f.Together.After/f.Together.Before) },
+		bound:   "grids move once for all calls",
+		why: func(f *Facts) string {
+			return fmt.Sprintf("%s move %s bytes a point, and their statements together %s",
+				quantity.Count(f.Together.Calls, "call"), quantity.Digits(f.Together.Before, 3),
+				quantity.Digits(f.Together.After, 3))
+		},
+	},
+	{
+		code: "H16", text: "let the search have what the source excludes",
+		when:    func(f *Facts) bool { return f.GPU && len(f.Fixed) > 0 },
+		changes: func(f *Facts) []Change { return []Change{{Command: "gridloom tune " + f.File + " --free"}} },
+		gain:    func(*Facts, Change) float64 { return 0 }, unknown: "what is excluded was not measured",
+		why: func(f *Facts) string { return "the source fixes " + strings.Join(f.Fixed, ", ") },
 	},
 }
 
@@ -243,10 +316,16 @@ func (r *rule) hint(f *Facts, check Check) (Hint, bool) {
 	var refused *Hint
 	for _, c := range r.changes(f) {
 		h := Hint{Code: r.code, Text: r.text, Evidence: f.evidence(), Change: c}
+		if r.why != nil {
+			h.Evidence = r.why(f)
+		}
 		h.Gain = r.gain(f, c)
 		switch {
 		case h.Gain > 1:
 			h.Predicted = "at the most: " + cmp.Or(r.bound, "the time of the kernel without that cost")
+			if f.Theory {
+				h.Predicted += "; in theory, nothing was measured"
+			}
 		case r.unknown != "":
 			h.Gain, h.Predicted = 0, "not known: "+r.unknown
 		default:

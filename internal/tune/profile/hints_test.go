@@ -1,13 +1,17 @@
 package profile
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/analysis"
+	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
 // factsOf are those of a kernel of a call s with a configuration.
@@ -77,6 +81,20 @@ func TestRules(t *testing.T) {
 		{"waiting, with threads enough", stream, Kernel{Class: LatencyBound}, nil, "H12", "prefetch=1"},
 		{"a processor's cache", "family=loops", Kernel{Class: BoundByL2}, nil, "H13", "block=0x64x0"},
 		{"nothing told", tile, Kernel{Class: NotTold}, nil, "", ""},
+		{"all registers, and statements to cut", stream + ",vec=1,rows=1", Kernel{Class: LatencyBound,
+			Resources: Resources{Registers: 255}}, func(f *Facts) { f.Split = []string{"trivial", "statements"} },
+			"H11 H12", "--only statements"},
+		{"grids that are read as a product", tile, Kernel{Class: BoundByDRAM},
+			func(f *Facts) { loop(f); f.Products = []analysis.Product{{A: "mu", B: "lam", Part: 0.25}} }, "H01 H14",
+			""},
+		{"likewise, bound by arithmetic", tile + ",cse=yes,sizes=literals", Kernel{Class: ComputeBound},
+			func(f *Facts) { f.Products = []analysis.Product{{A: "mu", B: "lam", Part: 0.25}} }, "H08", ""},
+		{"several calls that may share a kernel", tile, Kernel{Class: BoundByDRAM},
+			func(f *Facts) { f.Together = &Together{"sequence[0:2]", 2, 64, 24} }, "H04 H15", ""},
+		{"likewise, without gain", tile, Kernel{Class: BoundByDRAM},
+			func(f *Facts) { f.Together = &Together{"sequence[0:2]", 2, 64, 64} }, "H04", ""},
+		{"a pragma", tile, Kernel{Class: LatencyBound}, func(f *Facts) { f.Fixed = []string{"block (32,16)"} },
+			"H12 H16", ""},
 	} {
 		f := factsOf(t, c.config, c.kernel)
 		if c.more != nil {
@@ -142,6 +160,71 @@ func TestPredictedGain(t *testing.T) {
 	f = factsOf(t, "family=stream,unroll=4,cse=yes,sizes=literals", Kernel{Class: ComputeBound, Seconds: 1})
 	if h := Advise(f, fits); len(h) == 0 || h[0].Gain != 0 || !strings.Contains(h[0].Predicted, "not known") {
 		t.Errorf("%+v", h)
+	}
+}
+
+// What is saved of the memory's bytes is the gain where nothing else is changed: half of a time that is all of memory's
+// is twice as fast.
+func TestFewerBytes(t *testing.T) {
+	f := factsOf(t, "family=tile", Kernel{Class: BoundByDRAM, Seconds: 1,
+		Variants: []Variant{faster(kernel.WithoutDRAM, 2)}})
+	f.Together = &Together{"sequence[0:2]", 2, 64, 32}
+	f.Products = []analysis.Product{{A: "mu", B: "lam", Part: 0.25}}
+	f.Split = []string{"maxfuse"}
+	f.share()
+	gains := map[string]float64{}
+	for _, h := range Advise(f, fits) {
+		gains[h.Code] = h.Gain
+	}
+	for code, want := range map[string]float64{"H04": 2, "H05": 1 / 0.75, "H14": 1 / 0.875, "H15": 1 / 0.75} {
+		if math.Abs(gains[code]-want) > 1e-12 {
+			t.Errorf("%s: %g, not %g", code, gains[code], want)
+		}
+	}
+}
+
+// Before anything is measured the roofline tells the class and the gain, and hints say so. Rules that need a
+// configuration give nothing.
+func TestInTheory(t *testing.T) {
+	for _, c := range []struct {
+		bound    *analysis.Bound
+		class    Class
+		codes    string
+		predicts float64 // the first
+	}{
+		{nil, NotTold, "", 0},
+		{&analysis.Bound{Memory: 4, Arithmetic: 1, GStencils: 0.25}, BoundByDRAM, "H01", 1 / (1 - 0.75/2)},
+		{&analysis.Bound{Memory: 4, Arithmetic: 0, GStencils: 0.25}, BoundByDRAM, "H01", 0},
+		{&analysis.Bound{Memory: 4, Arithmetic: 1, GStencils: 0.25, FitsIn: "L2"}, NotTold, "", 0},
+		{&analysis.Bound{Memory: 1, Arithmetic: 3, GStencils: 0.33}, ComputeBound, "H08", 3},
+	} {
+		k := InTheory(&analysis.CallFacts{Name: "s", Bound: c.bound}, true)
+		f := &Facts{Kernel: k, Theory: true, GPU: true, LoopIn: "body[0:2]"}
+		f.Loop = true
+		var codes []string
+		list := Advise(f, fits)
+		for _, h := range list {
+			codes = append(codes, h.Code)
+			if h.Gain > 0 && !strings.HasSuffix(h.Predicted, "in theory, nothing was measured") {
+				t.Errorf("%+v", h)
+			}
+		}
+		if k.Class != c.class || strings.Join(codes, " ") != c.codes ||
+			len(list) > 0 && math.Abs(list[0].Gain-c.predicts) > 1e-12 {
+			t.Errorf("%+v: %s, %+v", c.bound, k.Class, list)
+		}
+	}
+	// Many values at a point are more than a thread has registers.
+	array := &analysis.ArrayFacts{IR: &ir.Array{Type: types.F64}}
+	k := InTheory(&analysis.CallFacts{Name: "s", Loads: 150, Arrays: []*analysis.ArrayFacts{array}}, true)
+	f := &Facts{Kernel: k, Theory: true, GPU: true, Split: []string{"trivial"}, Statements: 30, Values: 150}
+	if h := Advise(f, fits); len(h) != 1 || h[0].Code != "H11" || h[0].Gain != 0 ||
+		h[0].Evidence != "30 statements read 150 values a point, which are 300 registers of a thread; it has 255" {
+		t.Errorf("%+v", h)
+	}
+	k = InTheory(&analysis.CallFacts{Loads: 150, Arrays: []*analysis.ArrayFacts{array}}, false)
+	if k.Resources.Registers != 0 {
+		t.Errorf("a processor has %d registers", k.Resources.Registers)
 	}
 }
 
