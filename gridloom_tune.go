@@ -17,6 +17,8 @@ type TuneOptions struct {
 	// if neither is given; 0 is no limit otherwise.
 	Budget time.Duration
 	Trials int
+	// NoHints has nothing profiled within the search, and no hints followed.
+	NoHints bool
 
 	// Progress, if it is not nil, is told of every configuration that was tried.
 	Progress func(TuneProgress)
@@ -92,7 +94,9 @@ func (p *Program) Tune(ctx context.Context, o Options, t TuneOptions) (*Tuning, 
 			}
 		}
 	}
-	r, err := engine.Tune(ctx, engine.TuneRequest{Options: to, Device: d, Source: p.source.Text})
+	r, err := engine.Tune(ctx, engine.TuneRequest{
+		Options: to, Device: d, Source: p.source.Text, File: p.source.Name, NoHints: t.NoHints,
+	})
 	if err != nil {
 		return nil, worded(err)
 	}

@@ -57,7 +57,9 @@ func printAdvice(a *app, x *tuner.Advice) {
 	if x.SearchedOn != "" {
 		a.row("  searched on: %s", x.SearchedOn)
 	}
-	a.row("  after %s more the program was %.2f times as fast", quantity.Count(x.Trials, "configuration"), x.Gain)
+	if x.Gain > 0 {
+		a.row("  after %s more the program was %.2f times as fast", quantity.Count(x.Trials, "configuration"), x.Gain)
+	}
 }
 
 // versionText says what came of a version of the program.

@@ -14,6 +14,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/measure"
+	"github.com/gridloom/gridloom/internal/tune/profile"
 	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/store"
 	"github.com/gridloom/gridloom/internal/tune/store/sqlite"
@@ -149,6 +150,43 @@ func TestCondemnedIsKept(t *testing.T) {
 	o.Config = "family=tile"
 	if err := n.Condemn(o); err == nil {
 		t.Error("what was never tried is condemned")
+	}
+}
+
+// What a profile within a search has said is in the session, for a search that goes on.
+func TestAdviceIsKept(t *testing.T) {
+	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	n := &recorder{ctx: t.Context(), store: s}
+	if n.session, err = s.Begin(t.Context(), session.Search{}); err != nil {
+		t.Fatal(err)
+	}
+	a := tuner.Advice{Kernel: "heat[0:1]", Config: "family=cells", At: 12, Took: 2.5, Profile: &profile.Kernel{
+		Part: "heat[0:1]", Class: profile.BoundByL1, Evidence: []string{"it is"}, Levels: []profile.Level{},
+		Variants: []profile.Variant{}, Grids: []string{"u"}, Hints: []profile.Hint{{Code: "H02", Text: "copy",
+			Gain: 1.5, Predicted: "at the most", Change: profile.Change{Plan: "heat[0:1]@1{family=tile}"}}}}}
+	failed := tuner.Advice{Kernel: "heat[0:1]", Config: "family=tile", Failed: "there was no time"}
+	for _, x := range []*tuner.Advice{&a, &failed} {
+		n.report(tuner.Event{Kind: tuner.EventAdvice, Advice: x})
+	}
+	r := &TuneRequest{Store: s}
+	list, first, err := r.advice(t.Context(), n.session.ID())
+	if err != nil || n.failed != nil || first.IsZero() || !reflect.DeepEqual(list, []tuner.Advice{a, failed}) {
+		t.Errorf("%+v at %v, %v, %v", list, first, err, n.failed)
+	}
+	var texts []string
+	for e, err := range s.Events(t.Context(), n.session.ID()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, e.Kind+" "+e.Text)
+	}
+	want := []string{"profile bandwidth-bound at l1", "profile there was no time"}
+	if !slices.Equal(texts, want) {
+		t.Errorf("%q", texts)
 	}
 }
 

@@ -113,6 +113,7 @@ func (t *tuning) followAdvice(ctx context.Context) error {
 	for _, k := range t.searches() { // what the session that is resumed has tried after its profile
 		k.findResumed()
 	}
+	before, trials := 0.0, 0 // of the last advice
 	for round := range mostAdvice {
 		k := t.dearest()
 		if k == nil || ctx.Err() != nil || t.targetReached() {
@@ -122,8 +123,8 @@ func (t *tuning) followAdvice(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		before, trials := t.seconds(t.likely()), t.counts.trials
 		if a != nil {
+			before, trials = t.seconds(t.likely()), t.counts.trials
 			t.result.Advice = append(t.result.Advice, *a)
 			a = &t.result.Advice[len(t.result.Advice)-1]
 			if err := t.follow(ctx, k, a, last); err != nil {
@@ -131,19 +132,23 @@ func (t *tuning) followAdvice(ctx context.Context) error {
 			}
 		}
 		// The second half is for what a second profile says.
-		parts := mostAdvice - round
-		if a == nil || a.Profile == nil {
-			parts = 1
+		again := a != nil && a.Profile != nil && round+1 < mostAdvice
+		parts := 1
+		if again {
+			parts = 2
 		}
 		if err := t.goOn(ctx, last, parts); err != nil {
 			return err
 		}
-		if a == nil || a.Profile == nil {
-			break
+		if n := len(t.result.Advice); n > 0 {
+			a := &t.result.Advice[n-1]
+			a.Trials = t.counts.trials - trials
+			if after := t.seconds(t.likely()); after > 0 {
+				a.Gain = before / after
+			}
 		}
-		a.Trials = t.counts.trials - trials
-		if after := t.seconds(t.likely()); after > 0 {
-			a.Gain = before / after
+		if !again {
+			break
 		}
 	}
 	return t.countLeft()

@@ -111,6 +111,9 @@ func TestAdvice(t *testing.T) {
 	if m := h[0].Measured; m == nil || math.Abs(m.Ratio-before/after) > 1e-9 || m.Interval[0] > m.Ratio {
 		t.Errorf("%+v, and %g is right", m, before/after)
 	}
+	if h[0].Gain > 1 != (h[0].Measured.Ratio > 1) { // here the prediction is right
+		t.Errorf("predicted %g, measured %g", h[0].Gain, h[0].Measured.Ratio)
+	}
 	if h[1].Measured != nil || h[1].Failed != "" || h[2].Measured != nil || h[2].Failed != "" {
 		t.Errorf("hints for the user: %+v", h[1:3])
 	}

@@ -12,6 +12,15 @@ func (r *Result) respell() {
 	for i := range r.Refusals {
 		texts = append(texts, &r.Refusals[i].Config)
 	}
+	for i := range r.Advice {
+		a := &r.Advice[i]
+		texts = append(texts, &a.Config)
+		if a.Profile != nil {
+			for j := range a.Profile.Hints {
+				texts = append(texts, &a.Profile.Hints[j].Change.Plan)
+			}
+		}
+	}
 	for i := range r.Kernels {
 		k := &r.Kernels[i]
 		texts = append(texts, &k.Default, &k.Best)
