@@ -230,11 +230,8 @@ func (t *tuning) advise(ctx context.Context, k *kernelSearch, round int, last ti
 		}
 		spent, longest = spent+b.Took, max(longest, b.Took)
 	}
-	if round < len(t.opts.Advice) { // the session that is resumed has profiled it
-		if b := t.opts.Advice[round]; b.Kernel == a.Kernel && b.Config == a.Config && b.Profile != nil {
-			b.plan = a.plan
-			return &b, nil
-		}
+	if b := t.recalled(k, round); b != nil {
+		return b, nil
 	}
 	left := longestProfile
 	if t.opts.Budget > 0 {
@@ -260,21 +257,46 @@ func (t *tuning) advise(ctx context.Context, k *kernelSearch, round int, last ti
 	stop()
 	a.Took = t.clock().Sub(begun).Seconds()
 	t.busy += t.clock().Sub(begun)
+	// The memory was that of the profile. What was found is timed once more though the user has interrupted.
+	t.expected = nil
+	if err := t.lab.Arrange(context.WithoutCancel(ctx), measure.NewSetting("full", t.subject.bound)); err != nil {
+		return nil, err
+	}
 	if ctx.Err() != nil {
 		return nil, nil
 	}
-	if t.expected = nil; err != nil {
+	if err != nil {
 		if unusable(err) {
 			return nil, err
 		}
 		a.Profile, a.Failed = nil, err.Error()
 		t.note("%s could not be profiled, so there are no hints: %v", k.name, err)
 	}
-	if err := t.lab.Arrange(ctx, measure.NewSetting("full", t.subject.bound)); err != nil {
-		return nil, err
-	}
 	t.event(Event{Kind: EventAdvice, Advice: a})
 	return a, nil
+}
+
+// recalled returns what the session that is resumed was told of a kernel; nil if nothing. Its best may be another one
+// by now, since idle time goes into timing the best again.
+func (t *tuning) recalled(k *kernelSearch, round int) *Advice {
+	if round >= len(t.opts.Advice) {
+		return nil
+	}
+	a := t.opts.Advice[round]
+	c, err := schedule.ParseConfig(a.Config)
+	if a.Kernel != k.name || a.Profile == nil || err != nil {
+		return nil
+	}
+	a.plan = k.in(t.likely(), c)
+	return &a
+}
+
+// outcome returns what came of a configuration; nil if it was not tried.
+func (k *kernelSearch) outcome(config string) *Outcome {
+	if i := slices.IndexFunc(k.list, func(o *Outcome) bool { return o.Config == config }); i >= 0 {
+		return k.list[i]
+	}
+	return nil
 }
 
 // goOn searches the kernel that takes most of the time on, for a part of what is left.

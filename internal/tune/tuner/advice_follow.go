@@ -38,6 +38,9 @@ func (t *tuning) follow(ctx context.Context, k *kernelSearch, a *Advice, last ti
 		return nil
 	}
 	before := *k.best // which may be timed again meanwhile
+	if o := k.outcome(a.Config); o != nil && o.Verdict == verdict.OK {
+		before = *o
+	}
 	var points []search.Point
 	configs := map[*profile.Hint]schedule.Config{}
 	deeper := map[*profile.Hint]schedule.Kernel{}
@@ -129,12 +132,11 @@ func (t *tuning) tryListed(ctx context.Context, k *kernelSearch, points []search
 
 // measured notes what a configuration that a hint suggests gains.
 func (k *kernelSearch) measured(h *profile.Hint, c schedule.Config, before *Outcome) {
-	i := slices.IndexFunc(k.list, func(o *Outcome) bool { return o.Config == c.String() })
-	if i < 0 {
+	o := k.outcome(c.String())
+	if o == nil {
 		h.Failed = errNoTime.Error()
 		return
 	}
-	o := k.list[i]
 	if o.Verdict != verdict.OK {
 		h.Failed = cmp.Or(o.Message, o.Verdict.String())
 		return

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/profile"
 )
 
@@ -27,6 +28,9 @@ type adviser struct {
 func (a *adviser) advise(_ context.Context, q Question) (*profile.Kernel, error) {
 	a.asked = append(a.asked, q)
 	a.tried = append(a.tried, len(a.s.tried))
+	if err := q.Lab.Arrange(context.Background(), measure.NewSetting("profile", a.s.bound)); err != nil {
+		a.t.Error(err)
+	}
 	a.s.pass(a.takes)
 	return a.says(len(a.asked), q)
 }
@@ -275,11 +279,15 @@ func TestAdviceIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	o := options(s, b, 60)
 	o.Adviser = func(ctx context.Context, q Question) (*profile.Kernel, error) {
+		if err := q.Lab.Arrange(ctx, measure.NewSetting("profile", b)); err != nil {
+			t.Error(err)
+		}
 		cancel()
 		return nil, context.Cause(ctx)
 	}
 	r, err := Run(ctx, o)
-	if err != nil || !r.Interrupted || r.Best == "" || len(r.Advice) != 0 || r.Trials < 42 {
+	if err != nil || !r.Interrupted || r.Best == "" || len(r.Advice) != 0 || r.Trials < 42 || r.Totals["wrong"] > 0 ||
+		len(r.Refusals) > 0 || len(r.Contenders) < 2 {
 		t.Errorf("%v: %+v", err, r)
 	}
 }

@@ -44,6 +44,8 @@ type scripted struct {
 	bound   *ir.Binding // of the program, for what the plain kernels compute
 	tried   []string
 	expects int
+	// expected says that somebody has computed what trials are compared with since memory was arranged.
+	expected bool
 }
 
 func newScripted(t testing.TB, b *ir.Binding, speed func(plan string) (float64, error)) *scripted {
@@ -92,7 +94,7 @@ func (s *scripted) Compile(ctx context.Context, text measure.Text) (measure.Comp
 }
 
 func (s *scripted) Arrange(_ context.Context, setting measure.Setting) error {
-	s.setting = setting
+	s.setting, s.expected = setting, false
 	return nil
 }
 
@@ -100,6 +102,7 @@ func (s *scripted) Arrange(_ context.Context, setting measure.Setting) error {
 // what comes of it.
 func (s *scripted) Expect(ctx context.Context, c measure.Code, fetch bool) (measure.Values, error) {
 	s.expects++
+	s.expected = true
 	var v measure.Values
 	if !fetch {
 		return v, nil
@@ -149,6 +152,9 @@ func (s *scripted) Expect(ctx context.Context, c measure.Code, fetch bool) (meas
 func (s *scripted) Try(ctx context.Context, c measure.Code, _ measure.Margins, r measure.Rule,
 	limit time.Duration) (measure.Trial, error) {
 	t := measure.Trial{Agreement: measure.Agreement{Cells: 10}}
+	if !s.expected || s.setting.Name == "profile" {
+		return t, errors.New("nobody has computed what it should be")
+	}
 	late := r.Batches == 1 && limit == firstTrialLimit // the reference, and plans at the end
 	if r.Batches == 1 && !late {
 		return s.recheck(c.Name)
