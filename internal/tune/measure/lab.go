@@ -203,7 +203,11 @@ func (s *localLab) send(ctx context.Context, q request, patience time.Duration) 
 	})
 	defer late.Stop()
 	stop := context.AfterFunc(ctx, func() { p.Kill(context.Cause(ctx)) })
-	defer stop()
+	defer func() {
+		if !stop() { // it is being killed, though it may have answered: the next request is for another one
+			s.drop(errors.New("it was interrupted"))
+		}
+	}()
 	p.Send(&q) // if the worker is gone, Receive returns the cause
 	if err := p.Receive(&r); err != nil {
 		s.drop(errors.New("it does not answer"))
