@@ -35,6 +35,9 @@ const (
 	mostAdvice = 2
 	// leastProfile is the least time that a profile is begun in.
 	leastProfile = 2 * time.Second
+	// fewFollowed are so few trials of a number of iterations that the first pass has hardly searched it: a hint that
+	// expects something of it has it searched on, for a part of what is left.
+	fewFollowed, followedPart = 16, 4
 	// timingPart is the part of a profile's time in which the kernel and its variants are timed; compilers, and
 	// measuring the device, take the rest.
 	timingPart = 3
@@ -301,12 +304,16 @@ func (k *kernelSearch) outcome(config string) *Outcome {
 
 // goOn searches the kernel that takes most of the time on, for a part of what is left.
 func (t *tuning) goOn(ctx context.Context, last time.Time, parts int) error {
-	k := t.dearest()
-	if k == nil || ctx.Err() != nil {
-		return nil
+	if k := t.dearest(); k != nil {
+		return t.searchOn(ctx, k, last, parts)
 	}
+	return nil
+}
+
+// searchOn searches a kernel on, with all its trials known, for a part of what is left.
+func (t *tuning) searchOn(ctx context.Context, k *kernelSearch, last time.Time, parts int) error {
 	left := t.opts.Trials - t.counts.trials
-	if t.opts.Trials > 0 && left <= 0 {
+	if ctx.Err() != nil || t.opts.Trials > 0 && left <= 0 {
 		return nil
 	}
 	k.until, k.latest, k.fewest, k.trials = last, last, 0, 0
@@ -319,8 +326,8 @@ func (t *tuning) goOn(ctx context.Context, last time.Time, parts int) error {
 	if err := t.expect(ctx, k.call); err != nil {
 		return err
 	}
-	whole := k.space
-	defer func() { k.space, k.starts, k.known = whole, nil, nil }()
+	whole, starts := k.space, k.starts // those that there was no time for come after the leaders
+	defer func() { k.space, k.starts, k.known = whole, starts, nil }()
 	for i := range t.result.Advice {
 		if a := &t.result.Advice[i]; a.Profile != nil && a.Kernel == k.name {
 			k.space = whole
@@ -331,6 +338,7 @@ func (t *tuning) goOn(ctx context.Context, last time.Time, parts int) error {
 	for _, x := range k.leaders {
 		k.starts = append(k.starts, x.config)
 	}
+	k.starts = append(k.starts, starts...)
 	k.known = k.trialsIn(k.space)
 	likely := max(2*mostGood, int(advisedPart*float64(t.likelyTrials())))
 	var estimate func(search.Point) (float64, bool)

@@ -194,6 +194,11 @@ func (t *tuning) followDeeper(ctx context.Context, k *kernelSearch, h *profile.H
 		}
 	}
 	s := spanOf()
+	if s != nil && s.best != nil && h.Gain > 1 && len(s.list) < fewFollowed {
+		if err := t.searchOn(ctx, s, last, followedPart); err != nil {
+			return err
+		}
+	}
 	switch {
 	case s == nil || s.best == nil:
 		h.Failed = cmp.Or(h.Failed, errNoTime.Error())
