@@ -104,8 +104,8 @@ func (t *tuning) searchTrials() int {
 // followAdvice profiles the kernel of the best plan that takes most of the time, follows the hints, and goes on with
 // the search of what is the best then.
 func (t *tuning) followAdvice(ctx context.Context) error {
-	if !t.advises() || t.opts.yield > 0 && (t.spilled(t.likely()) > 0 || t.unfit()) {
-		return nil // where kernels spill, other versions of the source gain more
+	if !t.advises() || t.opts.yield > 0 && t.givesWay() {
+		return nil // other versions of the source gain more
 	}
 	last := t.until()
 	if !last.IsZero() && t.opts.Trials == 0 { // no longer than the part that was left: loops may have needed less

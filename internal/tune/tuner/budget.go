@@ -45,11 +45,17 @@ func (t *tuning) until() time.Time {
 	at := t.started.Add(time.Duration(t.opts.yield * whole)).Add(-part)
 	if t.opts.yield > 0 && !t.clock().Before(at) && t.triedTogether() {
 		t.opts.yield = 0 // it is asked once
-		if t.spilled(t.likely()) > 0 || t.unfit() || t.opts.thrifty && t.belowBound() {
+		if t.givesWay() {
 			t.end = t.clock().Add(part)
 		}
 	}
 	return t.end.Add(-part)
+}
+
+// givesWay reports whether versions of the source are likely to be faster: kernels spill, or none works, or operations
+// bind them that a version saves.
+func (t *tuning) givesWay() bool {
+	return t.spilled(t.likely()) > 0 || t.unfit() || t.opts.thrifty && t.belowBound()
 }
 
 // fewTogether is how many kernels of all statements of an iteration are tried before they count as tried.
