@@ -9,6 +9,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/analysis"
 	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
@@ -122,6 +123,9 @@ func (r *ProfileRequest) advise(p *profile.Profile) error {
 			inform(f, facts, facts.Call(call))
 		} else {
 			f.LoopIn = loopOf(r.Bound.Program, c.Call)
+			if l, ok := graph.LoopNamed(r.Bound.Program, c.Call); ok && c.Config.Family == "pipe" {
+				f.Sorted = lower.InPlaneOrder(r.Bound.Program, l, max(1, k.Depth))
+			}
 		}
 		if f.Grids = k.Grids; r.Free {
 			f.Fixed = nil

@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"slices"
+
 	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/compile/ir"
@@ -63,4 +65,26 @@ func (s *spanKernel) sortSums() {
 		}
 		st.Instance = &i
 	}
+}
+
+// InPlaneOrder returns the statements of a number of iterations of a loop with their sums in the order of their planes,
+// as the source would have them, where they have another order; "pipe" takes fewer registers then.
+func InPlaneOrder(program *ir.Program, l graph.Loop, depth int64) []string {
+	span, err := graph.NewSpan(program, l, depth)
+	if err != nil {
+		return nil
+	}
+	p, err := pipeline.New(span)
+	if err != nil {
+		return nil
+	}
+	var list []string
+	for _, st := range p.Stages {
+		if sorted := sumsByPlane(program, p, st); sorted != nil {
+			if text := program.Infix(sorted); !slices.Contains(list, text) {
+				list = append(list, text)
+			}
+		}
+	}
+	return list
 }

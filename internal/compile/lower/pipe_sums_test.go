@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
+	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 )
 
@@ -48,5 +49,21 @@ func TestPipeSums(t *testing.T) {
 				t.Errorf("exact arithmetic: %v", err)
 			}
 		})
+	}
+}
+
+// The source is told the order that takes the fewest registers, where it has another.
+func TestInPlaneOrder(t *testing.T) {
+	for _, c := range []struct{ sum, want string }{
+		{"out[k][j][i] = 0.5*in[k+1][j][i] + in[k-1][j][i] + 0.25*in[k][j][i-1];",
+			"[out[k][j][i] = in[k-1][j][i] + 0.25 * in[k][j][i-1] + 0.5 * in[k+1][j][i]]"},
+		{"out[k][j][i] = in[k-1][j][i] + 0.25*in[k][j][i-1] + 0.5*in[k+1][j][i];", "[]"},
+		{"double x = in[k+1][j][i] - in[k-1][j][i]; out[k][j][i] = 0.5*x;",
+			"[out[k][j][i] = 0.5 * -in[k-1][j][i] + 0.5 * in[k+1][j][i]]"},
+	} {
+		p := load(t, "order", fmt.Sprintf(carriedText, "double", "", c.sum))
+		if got := fmt.Sprint(lower.InPlaneOrder(p, graph.Loops(p)[0], 2)); got != c.want {
+			t.Errorf("%s: %s", c.sum, got)
+		}
 	}
 }

@@ -67,6 +67,7 @@ type Facts struct {
 	Together   *Together          // the statements of an iteration in one kernel, where that is possible
 	Products   []analysis.Product // grids that the call reads as products alone
 	Fixed      []string           // what the source says about the kernels of the call: "block 32x16"
+	Sorted     []string           // statements of pipe kernels with sums in the order of planes, if they have another
 	Statements int                // of the call
 	Values     float64            // that it loads at a point
 }
@@ -288,6 +289,32 @@ var rules = []rule{
 		changes: func(f *Facts) []Change { return []Change{{Command: "gridloom tune " + f.File + " --free"}} },
 		gain:    func(*Facts, Change) float64 { return 0 }, unknown: "what is excluded was not measured",
 		why: func(f *Facts) string { return "the source fixes " + strings.Join(f.Fixed, ", ") },
+	},
+	{
+		code: "H17",
+		text: "write the terms of sums in the order of their planes: threads keep one value for each plane then",
+		when: func(f *Facts) bool {
+			return (f.Resources.Spills > 0 || f.Resources.Registers >= registersOfThread) && len(f.Sorted) > 0
+		},
+		changes: func(f *Facts) []Change {
+			list := f.set(setting{schedule.Retiming, schedule.Word("sums")}) // that fast arithmetic allows
+			return list.or([]Change{{Edit: strings.Join(f.Sorted, "; ")}})
+		},
+		gain: func(*Facts, Change) float64 { return 0 }, unknown: "spilled registers are in every variant",
+		why: func(f *Facts) string {
+			return fmt.Sprintf("a thread has %d registers and spills %d bytes, and parts of sums wait for planes to "+
+				"come", f.Resources.Registers, f.Resources.Spills)
+		},
+	},
+	{
+		code: "H18", text: "compute values once that statements compute at several cells",
+		when: func(f *Facts) bool {
+			return (f.Class == ComputeBound || f.Class == BoundByL1 || f.Class == BoundByShared) && f.splits("cire")
+		},
+		changes: func(f *Facts) []Change {
+			return []Change{{Command: "gridloom fission " + f.File + " --only cire"}}
+		},
+		gain: without(kernel.WithoutArithmetic, kernel.WithoutL1, kernel.WithoutShared),
 	},
 }
 

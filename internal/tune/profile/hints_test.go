@@ -95,6 +95,15 @@ func TestRules(t *testing.T) {
 			func(f *Facts) { f.Together = &Together{"sequence[0:2]", 2, 64, 64} }, "H04", ""},
 		{"a pragma", tile, Kernel{Class: LatencyBound}, func(f *Facts) { f.Fixed = []string{"block (32,16)"} },
 			"H12 H16", ""},
+		{"sums in another order than that of planes", stream + ",vec=1,rows=1", Kernel{Class: LatencyBound,
+			Resources: Resources{Registers: 255, Spills: 96}},
+			func(f *Facts) { f.Sorted = []string{"v[k][j][i] = u[k-1][j][i] + u[k+1][j][i]"} }, "H12 H17", ""},
+		{"likewise, with registers enough", stream, Kernel{Class: LatencyBound, Resources: Resources{Registers: 128}},
+			func(f *Facts) { f.Sorted = []string{"v[k][j][i] = u[k-1][j][i] + u[k+1][j][i]"} }, "H12", ""},
+		{"values that several cells need", tile + ",cse=yes,sizes=literals", Kernel{Class: ComputeBound},
+			func(f *Facts) { f.Fast, f.Split = true, []string{"cire"} }, "H18", "--only cire"},
+		{"likewise, bound by the memory", tile, Kernel{Class: BoundByDRAM},
+			func(f *Facts) { f.Split = []string{"cire"} }, "H04", ""},
 	} {
 		f := factsOf(t, c.config, c.kernel)
 		if c.more != nil {
