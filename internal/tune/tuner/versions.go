@@ -35,9 +35,10 @@ const yieldPart = 0.7
 // leastSaved is the part of its operations and loads that a version saves at least to be tuned for that.
 const leastSaved = 0.1
 
-// versionNames are the versions that are tuned, those first that compute least twice.
-var versionNames = []string{fission.CIREVersion, fission.RecomputeVersion, fission.StatementVersion,
-	fission.TrivialVersion}
+// versionNames are the versions that are tuned, those first that compute least twice. Many values that are shared may
+// have no room on the chip: so the eight that save most are tried, too.
+var versionNames = []string{fission.CIREVersion, fission.CIREVersion + "-8", fission.RecomputeVersion,
+	fission.StatementVersion, fission.TrivialVersion}
 
 // Version is a program with the version of its source that it is made of.
 type Version struct {
