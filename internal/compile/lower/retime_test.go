@@ -178,7 +178,7 @@ func retiming(mode arith.Mode) string {
 // Random programs of all kinds, those of their kernels in pieces that can be.
 func TestRetimedRandomPrograms(t *testing.T) {
 	ran := 0
-	for seed := uint64(7000); seed < 7090; seed++ {
+	for seed := uint64(7000); seed < 7110; seed++ {
 		c, err := gen.Make(seed, gen.Options{Size: 3 + int(seed%6)})
 		if err != nil {
 			t.Fatal(err)
