@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/gridloom/gridloom/internal/compile/arith"
-	"github.com/gridloom/gridloom/internal/compile/lower"
 )
 
 const carriedText = `
@@ -61,21 +58,7 @@ func TestPipeCarried(t *testing.T) {
 			t.Parallel()
 			source := fmt.Sprintf(carriedText, c.kind, c.boundary, carriedSums[c.sum])
 			text := "body[0:2]" + strings.Replace(c.config, "{", "{family=pipe,", 1)
-			right := 0
-			for k, size := range sizes {
-				b := bind(t, load(t, "carried", source), size).In(arith.Contract)
-				err := checkSpan(t, lower.GPU, b, text, uint64(10*n+k))
-				switch {
-				case err == nil:
-					right++
-				case strings.Contains(err.Error(), "boundaries, and the"), strings.Contains(err.Error(), "too small"):
-				default:
-					t.Errorf("%s: %v", size, err)
-				}
-			}
-			if right < 2 {
-				t.Errorf("%d sizes were computed", right)
-			}
+			checkSizes(t, source, text, sizes, uint64(10*n))
 		})
 	}
 }
