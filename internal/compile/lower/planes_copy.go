@@ -83,7 +83,8 @@ func (p *planeBlock) copyPlanes(list *scope, tiles []*pipeline.Tile, step, of ke
 		first := tiles[0]
 		same := func(t *pipeline.Tile) bool {
 			alike := func(x, y ir.Dim) bool { return x.Lo.Equal(y.Lo) && x.Hi.Equal(y.Hi) }
-			return slices.Equal(t.Halo, first.Halo) && slices.EqualFunc(t.Grid.Dims(), first.Grid.Dims(), alike)
+			return slices.Equal(t.Halo, first.Halo) && slices.Equal(t.Beside, first.Beside) &&
+				slices.EqualFunc(t.Grid.Dims(), first.Grid.Dims(), alike)
 		}
 		n := list.declare(p.env, "copied", types.I64)
 		body := newScope(list)
@@ -96,7 +97,11 @@ func (p *planeBlock) copyPlanes(list *scope, tiles []*pipeline.Tile, step, of ke
 			}
 			name := p.Program.Axes[p.axes[d+1]] + "_copied"
 			at = kernel.Add(kernel.Sub(p.start[d], kernel.I(p.copyLow(first, d))), at)
-			pos[p.axes[d+1]] = body.let(p.env, name, name, p.limited(first.Grid.Dims()[d+1], at))
+			dim := first.Grid.Dims()[d+1]
+			if at = p.limited(dim, at); !p.rimless && first.Beside[d] {
+				at = kernel.Max(kernel.Min(at, p.affine(dim.Hi)), p.affine(dim.Lo))
+			}
+			pos[p.axes[d+1]] = body.let(p.env, name, name, at)
 		}
 		for _, t := range tiles {
 			if !same(t) {

@@ -78,6 +78,7 @@ func (p *planeBlock) boxedTiles() []*pipeline.Tile {
 		if !t.Has(c.Newest) {
 			t = &pipeline.Tile{
 				Grid: c.Grid, Newest: c.Newest, Planes: 1, Halo: make([]pipeline.Halo, len(p.threads)),
+				Beside: make([]bool, len(p.threads)),
 			}
 		}
 		if !p.boxable(t) {

@@ -86,6 +86,32 @@ func TestPlanes(t *testing.T) {
 	}
 }
 
+// Where all neighbours are on one side, a tile begins with cells that nobody reads. What the grid has not there is not
+// copied.
+func TestPlanesBeside(t *testing.T) {
+	const text = `
+parameter M, N;
+iterator j, i;
+double u[M,N], v[M,-1:N];
+boundary u : reflect;
+copyin u, v;
+stencil s (v, u) { v[j][i] = 0.5*v[j][i] + u[j][i+1] - u[j-1][i+1]; }
+iterate 4 { s (v, u); }
+copyout v;
+`
+	for n, config := range []string{
+		"block=32,chunk=7,stages=2", "block=64,chunk=0,stages=1,refetch=no,columns=all",
+		"block=32,chunk=16,stages=1,copy=tensor",
+	} {
+		for k, size := range []string{"M=21 N=70", "M=9 N=145"} {
+			b := bind(t, load(t, "beside", text), size).In(arith.Contract)
+			if err := checkSpan(t, lower.GPU, b, "body[0:1]@2{family=planes,"+config+"}", uint64(10*n+k)); err != nil {
+				t.Errorf("%s, %s: %v", config, size, err)
+			}
+		}
+	}
+}
+
 // What no kernel needs afterwards is not stored, and what is updated in place has no spare. Without rims there is one
 // loop, and else one for blocks at the edges, too.
 func TestPlanesStoreResultsAlone(t *testing.T) {

@@ -49,6 +49,9 @@ type Tile struct {
 	Grid           *graph.Value
 	Newest, Planes int64
 	Halo           []Halo // by axis of a plane
+	// Beside says by axis of a plane that no access leads to the cells that it is evaluated at, or across them. Then a
+	// tile may have cells that nobody reads, and that the grid has not.
+	Beside []bool
 }
 
 // Keeps says what threads and blocks keep of planes, and for how long.
@@ -327,14 +330,17 @@ func (s *Planes) Whole(a *ir.Access) bool {
 func (s *Planes) tile(v *graph.Value, st *Stage, a *ir.Access, plane int64) {
 	t := s.TileOf(v)
 	if t == nil {
-		t = &Tile{v, plane, 1, make([]Halo, len(s.Axes)-1)}
+		n := len(s.Axes) - 1
+		t = &Tile{v, plane, 1, make([]Halo, n), slices.Repeat([]bool{true}, n)}
 		s.Tiles = append(s.Tiles, t)
 	}
 	oldest := min(t.Newest-t.Planes+1, plane)
 	t.Newest = max(t.Newest, plane)
 	t.Planes = t.Newest - oldest + 1
 	for d := range t.Halo {
-		t.Halo[d].widen(st.Halo[d+1], a.Index[d+1].Offset)
+		offset, h := a.Index[d+1].Offset, st.Halo[d+1]
+		t.Halo[d].widen(h, offset)
+		t.Beside[d] = t.Beside[d] && (h.Low-offset < 0 || h.High+offset < 0)
 	}
 }
 
