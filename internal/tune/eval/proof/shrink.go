@@ -13,7 +13,7 @@ import (
 )
 
 // patience is how long a failure is made smaller.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // shrink makes a failure's program smaller as long as it fails with its plan,
 // kernel by kernel in order, at its sizes.
