@@ -391,6 +391,11 @@ func (p *planeBlock) limited(dim ir.Dim, at kernel.Expr) kernel.Expr {
 	if !p.rimless {
 		return at
 	}
+	return p.inside(dim, at)
+}
+
+// inside is a position, or the nearest one that an array has.
+func (p *planeBlock) inside(dim ir.Dim, at kernel.Expr) kernel.Expr {
 	return kernel.Max(kernel.Min(at, p.affine(dim.Hi)), p.affine(dim.Lo))
 }
 

@@ -97,9 +97,8 @@ func (p *planeBlock) copyPlanes(list *scope, tiles []*pipeline.Tile, step, of ke
 			}
 			name := p.Program.Axes[p.axes[d+1]] + "_copied"
 			at = kernel.Add(kernel.Sub(p.start[d], kernel.I(p.copyLow(first, d))), at)
-			dim := first.Grid.Dims()[d+1]
-			if at = p.limited(dim, at); !p.rimless && first.Beside[d] {
-				at = kernel.Max(kernel.Min(at, p.affine(dim.Hi)), p.affine(dim.Lo))
+			if p.rimless || first.Beside[d] {
+				at = p.inside(first.Grid.Dims()[d+1], at)
 			}
 			pos[p.axes[d+1]] = body.let(p.env, name, name, at)
 		}
