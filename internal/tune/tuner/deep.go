@@ -194,6 +194,23 @@ func (t *tuning) singles() schedule.Plan {
 	return plan
 }
 
+// goesOn reports whether the search goes on from kernels of all loops, which were the best plan of the program of which
+// this one is a version. Kernels of single calls are not searched then.
+func (t *tuning) goesOn() bool {
+	within := map[string]bool{} // the calls of such loops
+	for _, l := range t.loops {
+		for _, depth := range l.depths {
+			if len(t.opts.from[l.loop.kernel(depth, schedule.Config{}).ID()]) == 0 {
+				continue
+			}
+			for _, call := range l.loop.calls {
+				within[call.name] = true
+			}
+		}
+	}
+	return len(t.loops) > 0 && !slices.ContainsFunc(t.calls, func(c *tunedCall) bool { return !within[c.name] })
+}
+
 // kernelsUntil returns when the search of single iterations has to stop: loops get the rest of the time.
 func (t *tuning) kernelsUntil() time.Time {
 	until := t.searchUntil()
@@ -488,10 +505,11 @@ func (k *kernelSearch) mostRefused() string {
 	return "none was tried"
 }
 
-// spanSearch makes the search of a kernel of several iterations. It starts with what was best at the depths next to
-// it, the one below first, and with the seeds.
+// spanSearch makes the search of a kernel of several iterations. It starts with what was best for the program of which
+// this one is a version, with what was best at the depths next to it, the one below first, and with the seeds.
 func (l *loopSearch) spanSearch(ctx context.Context, c lower.Choice, call *tunedCall) *kernelSearch {
 	k := l.kernelOf(c, call)
+	k.starts = slices.Clone(l.opts.from[k.name])
 	near := slices.Clone(l.spans)
 	slices.Reverse(near)
 	if l.route != nil {

@@ -49,8 +49,11 @@ type Options struct {
 	// a thrifty version, which saves operations, it also ends where memory does not bind them.
 	yield   float64
 	thrifty bool
-	Trials  int
-	Target  Target
+	// from has the fastest configurations of the kernels of loops, by name, where the program is a version of one that
+	// was searched before.
+	from   map[string][]schedule.Config
+	Trials int
+	Target Target
 	// MaxDepth is the most iterations of a loop that are tried in one kernel: 1 for no kernels of loops but those of
 	// a plan, 0 as many as gain something.
 	MaxDepth int

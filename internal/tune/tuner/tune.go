@@ -71,7 +71,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	}
 	t.searchBegan = t.clock()
 	for i, k := range t.kernels {
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || t.goesOn() {
 			break
 		}
 		if err := t.searchKernel(ctx, i, k); err != nil {

@@ -1,6 +1,7 @@
 package tuner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,8 +30,9 @@ import (
 // the best plan is well below the speed of a copy: what memory binds gains nothing by fewer operations, and the rest is
 // bound by operations or by caches.
 
-// yieldPart is the part of the budget after which versions are tuned.
-const yieldPart = 0.7
+// yieldPart is the part of the budget after which versions are tuned, and thriftyPart that where one saves operations:
+// its search goes on from what is found by then, so that little is lost if it is not faster.
+const yieldPart, thriftyPart = 0.7, 0.5
 
 // leastSaved is the part of its operations and loads that a version saves at least to be tuned for that.
 const leastSaved = 0.1
@@ -103,7 +105,10 @@ func RunVersions(ctx context.Context, o Options, src *diag.Source,
 		tell(r)
 		return r, own, err
 	}
-	o.yield, o.thrifty = yieldPart, slices.ContainsFunc(versions, Version.isThrifty)
+	o.yield = yieldPart
+	if o.thrifty = slices.ContainsFunc(versions, Version.isThrifty); o.thrifty {
+		o.yield = thriftyPart
+	}
 	whole, failed := run(ctx, o, own)
 	spills := failed == nil && (whole.Spills > 0 || whole.unfit)
 	if !spills {
@@ -118,7 +123,7 @@ func RunVersions(ctx context.Context, o Options, src *diag.Source,
 	list := []VersionResult{whole.asVersion("", nil)}
 	for i, v := range versions {
 		p := o
-		p.Bound, p.Set, p.Restrict = v.Bound, o.Set, nil
+		p.Bound, p.Set, p.Restrict, p.from = v.Bound, o.Set, nil, best.leadersOfLoops()
 		if !p.share(len(versions) - i) {
 			break
 		}
@@ -153,6 +158,29 @@ func RunVersions(ctx context.Context, o Options, src *diag.Source,
 	best.Notes = append(best.Notes, versionsText(list, of.Name))
 	tell(best)
 	return best, of, nil
+}
+
+// leadersOfLoops returns the fastest configurations of the kernels of loops that the best plan has, by their names.
+func (r *Result) leadersOfLoops() map[string][]schedule.Config {
+	plan, err := schedule.ParsePlan(r.Best)
+	if err != nil {
+		return nil
+	}
+	leaders := map[string][]schedule.Config{}
+	for _, k := range r.Kernels {
+		i := slices.IndexFunc(plan.Kernels, func(p schedule.Kernel) bool { return p.ID() == k.Kernel })
+		if i < 0 || !slices.ContainsFunc(r.Loops, func(l LoopResult) bool { return l.Loop == plan.Kernels[i].Name() }) {
+			continue
+		}
+		good := slices.DeleteFunc(slices.Clone(k.Trials), func(o Outcome) bool { return o.Seconds == 0 })
+		slices.SortStableFunc(good, func(a, b Outcome) int { return cmp.Compare(a.Seconds, b.Seconds) })
+		for _, o := range good[:min(len(good), mostStarts)] {
+			if c, err := schedule.ParseConfig(o.Config); err == nil {
+				leaders[k.Kernel] = append(leaders[k.Kernel], c)
+			}
+		}
+	}
+	return leaders
 }
 
 // versionsText says which version is the fastest.

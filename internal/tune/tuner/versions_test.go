@@ -188,3 +188,74 @@ func TestVersionsShareTheBudget(t *testing.T) {
 		}
 	}
 }
+
+// rowsOfTwo has such a stencil with two statements, which may share a kernel.
+const rowsOfTwo = `
+parameter M = 510, N = 512;
+iterator j, i;
+double a[M,N], b[M,N], c[M,N];
+copyin a;
+copyout b, c;
+stencil sums (b, c, a) {
+  b[j][i] = max(a[j-1][i-1] + a[j-1][i] + a[j-1][i+1] + a[j-1][i-2], max(a[j][i-1] + a[j][i] + a[j][i+1] + a[j][i-2],
+      a[j+1][i-1] + a[j+1][i] + a[j+1][i+1] + a[j+1][i-2]));
+  c[j][i] = a[j][i+2] * b[j][i];
+}
+sums (b, c, a);
+`
+
+// A version's search goes on from the kernel of all statements that was the best of the program as it is: it begins
+// with that, and searches no kernels of single calls.
+func TestVersionsGoOn(t *testing.T) {
+	src := diag.NewSource("rows.loom", rowsOfTwo)
+	b := program(t, rowsOfTwo)
+	s := newScripted(t, b, nil)
+	s.speed = func(plan string) (float64, error) {
+		seconds := 1e-2
+		if strings.Contains(plan, "sequence[") {
+			seconds = 4e-3
+		}
+		if strings.Contains(plan, "unroll=2") {
+			seconds /= 2
+		}
+		if len(s.bound.Program.Calls[0].Body) > 2 {
+			seconds /= 2
+		}
+		return seconds, nil
+	}
+	o := options(s, b, 60)
+	o.Lab = gpu(t, s)
+	o.MaxDepth = 0
+	leader := ""
+	r, v, err := RunVersions(t.Context(), o, src, func(ctx context.Context, o Options, v Version) (*Result, error) {
+		s.bound = o.Bound
+		r, err := Run(ctx, o)
+		if err != nil {
+			return r, err
+		}
+		var singles, together []Outcome
+		for _, k := range r.Kernels {
+			if strings.HasPrefix(k.Kernel, "sequence[") {
+				together = append(together, k.Trials...)
+			} else {
+				singles = append(singles, k.Trials...)
+			}
+		}
+		switch {
+		case len(together) == 0:
+			t.Fatalf("%q: no kernel of all statements was tried: %+v", v.Name, r.Loops)
+		case v.Name == "" && len(singles) == 0:
+			t.Error("no kernel of a single call was tried for the program as it is")
+		case v.Name == "":
+			_, best, _ := strings.Cut(r.Best, "sequence[0:1]@1{")
+			leader = strings.TrimSuffix(best, "}")
+		case len(singles) > 0 || together[0].Config != leader:
+			t.Errorf("%q: %d kernels of single calls were tried, and first %s, not %s", v.Name, len(singles),
+				together[0].Config, leader)
+		}
+		return r, err
+	})
+	if err != nil || v.Name == "" || !strings.Contains(r.Best, "sequence[0:1]@1{"+leader) {
+		t.Errorf("%v: %q, %s, not %s", err, v.Name, r.Best, leader)
+	}
+}
