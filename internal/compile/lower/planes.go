@@ -350,12 +350,7 @@ func (p *planeBlock) inner() (from, to, allowed kernel.Expr) {
 		if st.Output != nil {
 			both(kernel.Add(p.first, lag), kernel.Add(p.to, lag))
 		}
-		for d := range p.threads {
-			in, h := p.insideOf(st, d+1), st.Halo[d+1]
-			low := kernel.Sub(p.start[d], kernel.I(h.Low))
-			high := kernel.Add(p.start[d], kernel.I(p.tile[d+1]+h.High-1))
-			allowed = conj(allowed, kernel.And(kernel.Ge(low, p.low(in.Lo, nil)), kernel.Le(high, p.high(in.Hi, nil))))
-		}
+		allowed = conj(allowed, p.covers(st))
 	}
 	for d := range p.threads {
 		last := kernel.Add(p.start[d], kernel.I(p.tile[d+1]))

@@ -88,7 +88,13 @@ func (s *planeStep) halo(group []int, cells int64, busy *int64,
 		st, one := s.pipeline.Stages[i], newScope(body)
 		work := newScope(one)
 		c := s.cell(one, work, i, -1, s.plane(i), at)
-		value, _ := s.value(c, work, st, at)
+		var value kernel.Expr
+		if s.keeps[st] {
+			values, _ := s.keptValues([]*cell{c}, work, [][]kernel.Expr{at})
+			value = values[0]
+		} else {
+			value, _ = s.value(c, work)
+		}
 		element := s.element(st, s.slot(work, i, i, nil), at, nil)
 		work.emit(&kernel.Store{Buffer: s.planes[st], Index: element, Value: value})
 		s.within(one, st, c, work)

@@ -21,9 +21,7 @@ func (s *planeStep) write() {
 	}
 	for i := range s.pipeline.Stages {
 		list := newScope(s.body)
-		for r := range s.own {
-			s.ownCell(list, i, r)
-		}
+		s.ownCells(list, i)
 		if i > 0 && !s.guarded && s.set.Word(schedule.LoadOrder) != schedule.TogetherLoads {
 			s.body.emit(&kernel.Barrier{Scope: kernel.WarpScope}) // compilers move no loads across
 		}
@@ -118,11 +116,34 @@ func (s *planeStep) age() {
 	}
 }
 
-// ownCell computes a stage at one of the thread's own cells.
-func (s *planeStep) ownCell(list *scope, i, r int) {
-	st, work, plane := s.pipeline.Stages[i], newScope(list), s.plane(i)
-	c := s.cell(list, work, i, r, plane, s.own[r])
-	value, assigned := s.value(c, work, st, s.own[r])
+// ownCells computes a stage at the thread's own cells.
+func (s *planeStep) ownCells(list *scope, i int) {
+	st, plane := s.pipeline.Stages[i], s.plane(i)
+	if !s.keeps[st] {
+		for r, place := range s.own {
+			work := newScope(list)
+			c := s.cell(list, work, i, r, plane, place)
+			value, assigned := s.value(c, work)
+			s.hand(work, i, r, c, value, assigned)
+			s.within(list, st, c, work)
+		}
+		return
+	}
+	work := newScope(list)
+	var cells []*cell
+	for r, place := range s.own {
+		cells = append(cells, s.cell(work, work, i, r, plane, place))
+	}
+	values, assigned := s.keptValues(cells, work, s.own)
+	for r, c := range cells {
+		s.hand(work, i, r, c, values[r], assigned[r])
+	}
+	list.emit(work.stmts...)
+}
+
+// hand gives a value at one of the thread's own cells to those who need it: the columns, the neighbours and memory.
+func (s *planeStep) hand(work *scope, i, r int, c *cell, value, assigned kernel.Expr) {
+	st := s.pipeline.Stages[i]
 	if held := s.held[st]; held != nil {
 		work.emit(&kernel.Assign{Var: held[r][0], Value: value})
 	}
@@ -131,9 +152,8 @@ func (s *planeStep) ownCell(list *scope, i, r int) {
 			Value: value})
 	}
 	if st.Output != nil {
-		s.store(work, i, r, c, plane, value, assigned)
+		s.store(work, i, r, c, s.plane(i), value, assigned)
 	}
-	s.within(list, st, c, work)
 }
 
 // itself is the condition that a cell stands for itself, and not for the nearest one of a domain that its tile, or its
@@ -251,35 +271,53 @@ func (s *planeStep) cell(outer, body *scope, i, row int, plane kernel.Expr, plac
 }
 
 // value computes a stage at a cell; assigned is the condition that its statement does, nil if that is known.
-func (s *planeStep) value(c *cell, work *scope, st *pipeline.Stage,
-	place []kernel.Expr) (value, assigned kernel.Expr) {
-	if s.keeps[st] {
-		into := work.declare(s.env, st.Stmt.Array.Name+"_new", st.Stmt.Array.Type)
-		work.emit(&kernel.Declare{Var: into, Init: zero(into.Type)})
-		assigned = s.onPlanes(c, work, into)
-		s.keep(c, work, into, place)
-		return kernel.V(into), assigned
-	}
+func (s *planeStep) value(c *cell, work *scope) (value, assigned kernel.Expr) {
+	array := c.stage.of.Stmt.Array
 	value, assigned = c.compute()
-	into := work.declare(s.env, st.Stmt.Array.Name+"_new", st.Stmt.Array.Type)
+	into := work.declare(s.env, array.Name+"_new", array.Type)
 	made := &kernel.Declare{Var: into, Init: value}
 	s.updates[made] = true
 	work.emit(made)
 	return kernel.V(into), assigned
 }
 
-// onPlanes emits the value of a stage on planes of which its statement assigns cells. On others, which is the same for
-// all threads of a block, what it would read of other stages may not be there.
-func (s *planeStep) onPlanes(c *cell, work *scope, into *kernel.Var) (assigned kernel.Expr) {
-	inner := newScope(work)
-	c.row, c.body = inner, inner
-	value, assigned := c.compute()
-	made := &kernel.Assign{Var: into, Value: value}
-	s.updates[made] = true
-	inner.emit(made)
-	some := kernel.Bin(op.Eq, c.pos[s.axes[0]], s.plane(c.stage.of.Number))
-	work.emit(&kernel.If{Cond: some, Then: inner.stmts})
-	return assigned
+// keptValues computes a stage at cells of which some may keep what is in memory. All of them are computed on planes of
+// which the statement assigns cells: on others, which is the same for all threads of a block, what it would read of
+// other stages may not be there. Then those that keep what they have load it. There are none in most blocks and steps:
+// so that is asked for once, for all cells, by what is the same for all threads.
+func (s *planeStep) keptValues(cells []*cell, work *scope, places [][]kernel.Expr) (values, assigned []kernel.Expr) {
+	computed, kept := newScope(work), newScope(work)
+	var onPlane kernel.Expr
+	for n, c := range cells {
+		st := c.stage.of
+		into := work.declare(s.env, st.Stmt.Array.Name+"_new", st.Stmt.Array.Type)
+		work.emit(&kernel.Declare{Var: into, Init: zero(into.Type)})
+		c.row, c.body = computed, computed
+		value, a := c.compute()
+		made := &kernel.Assign{Var: into, Value: value}
+		s.updates[made] = true
+		computed.emit(made)
+		s.keep(c, kept, into, places[n])
+		values, assigned = append(values, kernel.V(into)), append(assigned, a)
+		onPlane = kernel.Bin(op.Eq, c.pos[s.axes[0]], s.plane(st.Number))
+	}
+	work.emit(&kernel.If{Cond: onPlane, Then: computed.stmts})
+	all := conj(s.covers(cells[0].stage.of), onPlane)
+	work.emit(&kernel.If{Cond: kernel.Un(op.Not, all), Then: kept.stmts})
+	return values, assigned
+}
+
+// covers is the condition, which is the same for all threads of a block, that a stage assigns all cells of the block's
+// tile and of its halo, as far as the axes of threads go.
+func (p *planeBlock) covers(st *pipeline.Stage) kernel.Expr {
+	var all kernel.Expr
+	for d := range p.threads {
+		in, h := p.insideOf(st, d+1), st.Halo[d+1]
+		low := kernel.Sub(p.start[d], kernel.I(h.Low))
+		high := kernel.Add(p.start[d], kernel.I(p.tile[d+1]+h.High-1))
+		all = conj(all, kernel.And(kernel.Ge(low, p.low(in.Lo, nil)), kernel.Le(high, p.high(in.Hi, nil))))
+	}
+	return all
 }
 
 // within emits what a cell does if it is one of the stage's array.
