@@ -44,9 +44,12 @@ type Counters struct {
 	SharedWavefronts float64 `json:"shared_wavefronts,omitempty"`
 	// Excess is the memory's traffic over the bytes that a step cannot do
 	// without, where somebody has set it.
-	Excess    float64 `json:"dram_over_useful,omitempty"`
-	DRAM      float64 `json:"dram_percent"`
+	Excess float64 `json:"dram_over_useful,omitempty"`
+	DRAM   float64 `json:"dram_percent"`
+	// L2 is of what carries bytes to and from multiprocessors; Fabric, of what joins the second cache's two parts, is 0
+	// if it is not known.
 	L2        float64 `json:"l2_percent"`
+	Fabric    float64 `json:"l2_fabric_percent,omitempty"`
 	L1        float64 `json:"l1_percent"`
 	Issue     float64 `json:"issue_percent"`
 	FP64      float64 `json:"fp64_percent,omitempty"` // of the pipe's instructions; 0 if not known
@@ -71,16 +74,23 @@ type Metric struct {
 	Name  string
 	of    func(*Counters) *float64
 	scale float64 // of what the profiler prints; 0 is 1
+	// largest says that the counter is the largest of its metrics, as far as they are known.
+	largest bool
 	// optional says that the others count without it: a GPU or a profiler may not know it.
 	optional bool
 }
 
 const sectorBytes = 32
 
-// Metrics are all that are counted. Later ones take the place of earlier ones of the same counter.
+// Metrics are all that are counted. Of several metrics of one counter the last counts, or the largest.
 //
-// The second cache of GPUs since the A100 has two parts. lts__t_bytes counts what goes from one to the other once more,
-// so the sectors that multiprocessors ask for are better.
+// The second cache of GPUs since the A100 has two parts, which a fabric joins. lts__t_bytes counts once more what goes
+// from one to the other, so the sectors that multiprocessors ask for are better.
+//
+// lts__throughput has the fabric in it. On an H200 that is 93 % busy with a plain copy in memory, which has the rest of
+// the second cache 52 % busy, and 94 % with a copy within the cache, which has the rest 92 % busy. So the fabric is a
+// counter of its own. The second cache's is the largest of its sectors and of the ways from multiprocessors (xbar2lts)
+// and to them (lts2xbar), which bind copies and mere reads within the cache.
 var Metrics = []Metric{
 	{Name: "dram__bytes.sum", of: func(c *Counters) *float64 { return &c.DRAMBytes }},
 	{Name: "lts__t_bytes.sum", of: func(c *Counters) *float64 { return &c.L2Bytes }},
@@ -90,7 +100,16 @@ var Metrics = []Metric{
 	{Name: "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
 		of: func(c *Counters) *float64 { return &c.SharedWavefronts }, optional: true},
 	{Name: "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed", of: func(c *Counters) *float64 { return &c.DRAM }},
-	{Name: "lts__throughput.avg.pct_of_peak_sustained_elapsed", of: func(c *Counters) *float64 { return &c.L2 }},
+	{Name: "lts__t_sectors.avg.pct_of_peak_sustained_elapsed", of: func(c *Counters) *float64 { return &c.L2 },
+		largest: true},
+	{Name: "lts__xbar2lts_cycles_active.avg.pct_of_peak_sustained_elapsed",
+		of: func(c *Counters) *float64 { return &c.L2 }, largest: true, optional: true},
+	{Name: "lts__lts2xbar_cycles_active.avg.pct_of_peak_sustained_elapsed",
+		of: func(c *Counters) *float64 { return &c.L2 }, largest: true, optional: true},
+	{Name: "lts__lts2xbar_cycles_active_realtime.avg.pct_of_peak_sustained_elapsed", // as an H200 calls it
+		of: func(c *Counters) *float64 { return &c.L2 }, largest: true, optional: true},
+	{Name: "lts__ltcfabric2ltc_cycles_active.avg.pct_of_peak_sustained_elapsed",
+		of: func(c *Counters) *float64 { return &c.Fabric }, optional: true},
 	{Name: "l1tex__throughput.avg.pct_of_peak_sustained_active", of: func(c *Counters) *float64 { return &c.L1 }},
 	{Name: "smsp__issue_active.avg.pct_of_peak_sustained_active", of: func(c *Counters) *float64 { return &c.Issue }},
 	{Name: "sm__inst_executed_pipe_fp64.avg.pct_of_peak_sustained_active",
@@ -288,6 +307,9 @@ func (m *Metric) read(names, row []string, c *Counters) error {
 	}
 	if m.scale != 0 {
 		v *= m.scale
+	}
+	if m.largest {
+		v = max(v, *m.of(c))
 	}
 	*m.of(c) = v
 	return nil

@@ -11,10 +11,10 @@ import (
 )
 
 const printed = `==PROF== Connected to process 7
-"ID","Kernel Name","dram__bytes.sum","lts__t_bytes.sum","lts__t_sectors_srcunit_tex.sum","l1tex__t_bytes.sum","l1tex__data_pipe_lsu_wavefronts_mem_shared.sum","gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed","lts__throughput.avg.pct_of_peak_sustained_elapsed","l1tex__throughput.avg.pct_of_peak_sustained_active","smsp__issue_active.avg.pct_of_peak_sustained_active","sm__inst_executed_pipe_fp64.avg.pct_of_peak_sustained_active","sm__warps_active.avg.pct_of_peak_sustained_active"
-"","","byte","byte","sector","byte","","%","%","%","%","%","%"
-"0","star7(double*)","2,147,483,648","3000000000","50","4e9","5e6","91.5","50","40.25","30","n/a","75"
-"1","body_3","1","2","3","4","5","6","7","8","9","10","11"
+"ID","Kernel Name","dram__bytes.sum","lts__t_bytes.sum","lts__t_sectors_srcunit_tex.sum","l1tex__t_bytes.sum","l1tex__data_pipe_lsu_wavefronts_mem_shared.sum","gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed","lts__t_sectors.avg.pct_of_peak_sustained_elapsed","lts__xbar2lts_cycles_active.avg.pct_of_peak_sustained_elapsed","lts__lts2xbar_cycles_active_realtime.avg.pct_of_peak_sustained_elapsed","lts__ltcfabric2ltc_cycles_active.avg.pct_of_peak_sustained_elapsed","l1tex__throughput.avg.pct_of_peak_sustained_active","smsp__issue_active.avg.pct_of_peak_sustained_active","sm__inst_executed_pipe_fp64.avg.pct_of_peak_sustained_active","sm__warps_active.avg.pct_of_peak_sustained_active"
+"","","byte","byte","sector","byte","","%","%","%","%","%","%","%","%","%"
+"0","star7(double*)","2,147,483,648","3000000000","50","4e9","5e6","88.4","43.0","51.5","20.9","93.1","40.25","30","n/a","75"
+"1","body_3","1","2","3","4","5","6","58","n/a","83.5","n/a","8","9","10","11"
 ==PROF== Disconnected from process 7
 `
 
@@ -24,10 +24,10 @@ func TestParse(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Launch{
-		{"star7", Counters{DRAMBytes: 1 << 31, L2Bytes: 1600, L1Bytes: 4e9, SharedWavefronts: 5e6, DRAM: 91.5, L2: 50,
-			L1: 40.25, Issue: 30, Occupancy: 75}},
-		{"body_3", Counters{DRAMBytes: 1, L2Bytes: 96, L1Bytes: 4, SharedWavefronts: 5, DRAM: 6, L2: 7, L1: 8, Issue: 9,
-			FP64: 10, Occupancy: 11}},
+		{"star7", Counters{DRAMBytes: 1 << 31, L2Bytes: 1600, L1Bytes: 4e9, SharedWavefronts: 5e6, DRAM: 88.4, L2: 51.5,
+			Fabric: 93.1, L1: 40.25, Issue: 30, Occupancy: 75}},
+		{"body_3", Counters{DRAMBytes: 1, L2Bytes: 96, L1Bytes: 4, SharedWavefronts: 5, DRAM: 6, L2: 83.5, L1: 8,
+			Issue: 9, FP64: 10, Occupancy: 11}},
 	}
 	if !slices.Equal(list, want) {
 		t.Errorf("%+v\nwant %+v", list, want)
@@ -130,6 +130,28 @@ cat >$log <<'END'
 		pretend(t, script)
 		if _, err := Count(t.Context(), "k", 0, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v\nwant %s", script, err, want)
+		}
+	}
+}
+
+// What the profiler does not know is not asked for again: by its own name alone, also where that begins another one.
+func TestWithout(t *testing.T) {
+	const realtime, all = "lts__lts2xbar_cycles_active_realtime", "lts__lts2xbar_cycles_active"
+	for text, want := range map[string][]string{
+		"Failed to find metric " + realtime + ".avg.pct_of_peak_sustained_elapsed": {realtime},
+		"Failed to find metric regex:^" + all + `\.avg$`:                           {all},
+		"Failed to find metric " + all + ".avg, " + realtime + ".avg":              {all, realtime},
+	} {
+		var gone []string
+		left := (&unknownMetric{text}).without(Metrics)
+		for _, m := range Metrics {
+			if !slices.ContainsFunc(left, func(l Metric) bool { return l.Name == m.Name }) {
+				name, _, _ := strings.Cut(m.Name, ".")
+				gone = append(gone, name)
+			}
+		}
+		if !slices.Equal(gone, want) {
+			t.Errorf("%s: %q is left out, not %q", text, gone, want)
 		}
 	}
 }

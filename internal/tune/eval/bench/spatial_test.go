@@ -279,8 +279,8 @@ func testSpatialCounters(t *testing.T) {
 	if err != nil || len(rows) != 1 || rows[0].Counters == nil {
 		t.Fatalf("%+v, %v\n%s", rows, err, log.String())
 	}
-	if c := rows[0].Counters; c.DRAM != 60 || c.L2Bytes != 960 || c.Issue != 90 || c.Limit != "arithmetic" ||
-		!(c.Excess > 0) {
+	if c := rows[0].Counters; c.DRAM != 60 || c.L2Bytes != 960 || c.L2 != 100 || c.Fabric != 110 || c.Issue != 130 ||
+		c.Limit != "arithmetic" || !(c.Excess > 0) {
 		t.Errorf("%+v", c)
 	}
 	t.Setenv("CUDATEST_NCU", "forbidden")

@@ -231,7 +231,7 @@ func pretendProfiler(t *testing.T) (dir string, share float64) {
 	dir = t.TempDir()
 	var names, units, values []string
 	for i, m := range counters.Metrics {
-		value := 10*float64(i) + 0.5
+		value := 5*float64(i) + 0.5
 		names, units, values = append(names, strconv.Quote(m.Name)), append(units, `""`), append(values,
 			fmt.Sprintf(`"%v"`, value))
 		if strings.HasPrefix(m.Name, "smsp__issue_active") {
