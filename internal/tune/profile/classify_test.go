@@ -91,23 +91,32 @@ func TestPlaceOf(t *testing.T) {
 	}
 }
 
-func TestClassOfCounters(t *testing.T) {
+func TestByCounters(t *testing.T) {
 	for _, c := range []struct {
+		name    string
 		counted counters.Counters
+		copy    float64 // the share of what a copy moves; 0 if that is not known
 		want    Class
 	}{
-		{counters.Counters{DRAM: 91, L2: 60}, BoundByDRAM},
-		{counters.Counters{DRAM: 50, L2: 80, L1: 70}, BoundByL2},
-		{counters.Counters{L1: 90, L1Bytes: 1e9, SharedWavefronts: 1e6}, BoundByL1},
-		{counters.Counters{L1: 90, L1Bytes: 1e8, SharedWavefronts: 1e6}, BoundByShared},
-		{counters.Counters{DRAM: 59, Issue: 85}, ComputeBound},
-		{counters.Counters{DRAM: 62, Issue: 45, FP64: 90}, ComputeBound},
-		{counters.Counters{DRAM: 62, Issue: 45, FP32: 70}, ComputeBound},
-		{counters.Counters{DRAM: 59, L2: 30, L1: 59, Issue: 40}, LatencyBound},
+		{"a copy in memory", counters.Counters{DRAM: 88.4, L2: 51.5, Fabric: 93.1}, 1.02, BoundByDRAM},
+		{"a copy within the last cache", counters.Counters{DRAM: 7.8, L2: 91.5, Fabric: 94.1}, 0.09, BoundByL2},
+		{"reads within the last cache", counters.Counters{DRAM: 3.4, L2: 83.5, Fabric: 9.5}, 0.04, BoundByL2},
+		{"as much as a copy, with a cache nearer to its peak", counters.Counters{DRAM: 88, L2: 92}, 1, BoundByDRAM},
+		{"less than a copy", counters.Counters{DRAM: 70, L2: 85}, 0.8, BoundByL2},
+		{"near the peak by the profiler, half of a copy by the clock", counters.Counters{DRAM: 65}, 0.5, LatencyBound},
+		{"a fabric that is busy alone", counters.Counters{DRAM: 50, L2: 55, Fabric: 95}, 0.57, LatencyBound},
+		{"by percentages: memory", counters.Counters{DRAM: 91, L2: 60}, 0, BoundByDRAM},
+		{"by percentages: the last cache", counters.Counters{DRAM: 50, L2: 80, L1: 70}, 0, BoundByL2},
+		{"the first cache", counters.Counters{L1: 90, L1Bytes: 1e9, SharedWavefronts: 1e6}, 0, BoundByL1},
+		{"shared memory", counters.Counters{L1: 90, L1Bytes: 1e8, SharedWavefronts: 1e6}, 0, BoundByShared},
+		{"issue slots", counters.Counters{DRAM: 59, Issue: 85}, 0, ComputeBound},
+		{"the pipe for double", counters.Counters{DRAM: 62, Issue: 45, FP64: 90}, 0.7, ComputeBound},
+		{"the pipe for float", counters.Counters{DRAM: 62, Issue: 45, FP32: 70}, 0, ComputeBound},
+		{"nothing", counters.Counters{DRAM: 59, L2: 30, L1: 59, Issue: 40}, 0, LatencyBound},
 	} {
-		h := &Hardware{Counters: c.counted}
-		if got := h.classOf(); got != c.want {
-			t.Errorf("%+v: %s, not %s", c.counted, got, c.want)
+		k := &Kernel{Counters: &Hardware{Counters: c.counted}, Levels: []Level{{Level: DRAM, Share: c.copy}}}
+		if got := k.byCounters(); got != c.want {
+			t.Errorf("%s: %s, not %s", c.name, got, c.want)
 		}
 	}
 }
@@ -115,11 +124,11 @@ func TestClassOfCounters(t *testing.T) {
 // What the hardware has counted takes the place of what was counted on the kernel.
 func TestCounted(t *testing.T) {
 	k := &Kernel{Seconds: 1e-3, Flops: 2e9, Type: "f64", Levels: []Level{{Level: DRAM, Bytes: 1}}}
-	roof := &Roof{Peaks: []Peak{{Type: "f64", GFlops: 20000}}, Levels: []Speed{{DRAM, 4000, ""}, {Shared, 32000, ""}}}
+	roof := &Roof{Peaks: []Peak{{Type: "f64", GFlops: 20000}}, Levels: []Speed{{DRAM, 2500, ""}, {Shared, 32000, ""}}}
 	k.counted(&counters.Counters{DRAMBytes: 2e9, L2Bytes: 3e9, L1Bytes: 4e9, SharedWavefronts: 1e7, DRAM: 60,
-		Issue: 20}, roof)
+		L2: 70, Issue: 20}, roof)
 	d, s := k.Level(DRAM), k.Level(Shared)
-	if len(k.Levels) != 4 || d.Intensity != 1 || d.Ridge != 5 || d.Share != 0.5 || d.Place != FarBelow {
+	if len(k.Levels) != 4 || d.Intensity != 1 || d.Ridge != 8 || d.Share != 0.8 || d.Place != FarBelow {
 		t.Errorf("%+v", k.Levels)
 	}
 	if s.Bytes != 1.28e9 || k.Level(L2).Ridge != 0 || k.Counters.Class != BoundByDRAM || k.Issue != 0.2 {

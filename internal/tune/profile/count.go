@@ -94,7 +94,6 @@ func (r *runner) count(ctx context.Context, s measure.Setting) error {
 // counted sets what counters tell of a kernel.
 func (k *Kernel) counted(c *counters.Counters, roof *Roof) {
 	k.Counters = &Hardware{Counters: *c}
-	k.Counters.Class = k.Counters.classOf()
 	const from = "counted by the hardware"
 	levels := []Level{{Level: DRAM, Bytes: c.DRAMBytes, From: from}, {Level: L2, Bytes: c.L2Bytes, From: from},
 		{Level: L1, Bytes: c.L1Bytes, From: from}}
@@ -105,6 +104,7 @@ func (k *Kernel) counted(c *counters.Counters, roof *Roof) {
 		levels[i].place(k, roof.Peak(k.Type), roof.Bandwidth(levels[i].Level))
 	}
 	k.Levels = levels
+	k.Counters.Class = k.byCounters()
 	k.Issue = c.Issue / 100
 	k.Resources.Occupancy = max(k.Resources.Occupancy, c.Occupancy/100)
 }

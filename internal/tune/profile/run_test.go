@@ -127,10 +127,10 @@ func TestRun(t *testing.T) {
 		t.Errorf("%+v, %+v", p, k.Resources)
 	}
 	o.Count = func(context.Context, measure.Setting, []measure.Code, bool) ([]*counters.Counters, error) {
-		return []*counters.Counters{{DRAMBytes: moved, DRAM: 90}}, nil
+		return []*counters.Counters{{DRAMBytes: 2 * moved, DRAM: 59, L2: 90}}, nil
 	}
 	if p, err = Run(t.Context(), o); err != nil || p.Kernels[0].Counters.Class != BoundByDRAM || p.NoCounters != "" ||
-		p.Kernels[0].Level(DRAM).Share != 0.5 {
+		p.Kernels[0].Level(DRAM).Share != 1 {
 		t.Errorf("%+v, %v", p, err)
 	}
 }
