@@ -21,14 +21,13 @@ const (
 	peakRows  = 256
 )
 
-// peakKernel returns a kernel of multiply-adds of a type, how many elements its only buffer has, and the operations
-// that it does.
-func peakKernel(elem types.Type, ofBlocks bool, units int) (k *kernel.Kernel, elements int64, flops float64) {
+// peakKernel returns a kernel of multiply-adds of a type, and the operations that it does.
+func peakKernel(elem types.Type, ofBlocks bool, units int) (k *kernel.Kernel, flops float64) {
 	rows, width, rounds := int64(cmp.Or(units, peakUnits)*peakBlocks), int64(peakThreads), int64(peakRounds)
 	if !ofBlocks {
 		rows, width, rounds = peakRows, peakCells, 1
 	}
-	elements = rows * width
+	elements := rows * width
 	buffer := &kernel.Buffer{Name: "cells", Elem: elem, Space: kernel.Global, Mode: kernel.InOut,
 		Cells: kernel.I(elements)}
 	row, cell := kernel.NewVar("row", types.I64), kernel.NewVar("cell", types.I64)
@@ -53,9 +52,7 @@ func peakKernel(elem types.Type, ofBlocks bool, units int) (k *kernel.Kernel, el
 		}
 	}
 	if ofBlocks {
-		steps = []kernel.Stmt{&kernel.Loop{Var: kernel.NewVar("round", types.I64), Lo: kernel.I(0),
-			Hi:   kernel.I(rounds),
-			Step: kernel.I(1), Tag: kernel.Serial, Body: steps}}
+		steps = loopTo(kernel.NewVar("round", types.I64), rounds, kernel.Serial, steps)
 	}
 	body = append(body, steps...)
 	for _, x := range chains {
@@ -66,11 +63,13 @@ func peakKernel(elem types.Type, ofBlocks bool, units int) (k *kernel.Kernel, el
 	if !ofBlocks {
 		outer, inner = kernel.Parallel, kernel.Vector
 	}
-	loop := func(v *kernel.Var, n int64, tag kernel.Tag, body []kernel.Stmt) []kernel.Stmt {
-		return []kernel.Stmt{&kernel.Loop{Var: v, Lo: kernel.I(0), Hi: kernel.I(n), Step: kernel.I(1), Tag: tag,
-			Body: body}}
-	}
 	k = &kernel.Kernel{Name: "peak_" + elem.String(), Buffers: []*kernel.Buffer{buffer},
-		Body: loop(row, rows, outer, loop(cell, width, inner, body))}
-	return kernel.TidyNames(k), elements, float64(elements*rounds) * 2 * peakChains * peakDepth
+		Body: loopTo(row, rows, outer, loopTo(cell, width, inner, body))}
+	return kernel.TidyNames(k), float64(elements*rounds) * 2 * peakChains * peakDepth
+}
+
+// loopTo returns a loop from 0 to below n.
+func loopTo(v *kernel.Var, n int64, tag kernel.Tag, body []kernel.Stmt) []kernel.Stmt {
+	return []kernel.Stmt{&kernel.Loop{Var: v, Lo: kernel.I(0), Hi: kernel.I(n), Step: kernel.I(1), Tag: tag,
+		Body: body}}
 }

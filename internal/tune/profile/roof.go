@@ -3,13 +3,16 @@ package profile
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/machine"
+	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/types"
+	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/exec"
 	"github.com/gridloom/gridloom/internal/tune/costmodel"
 	"github.com/gridloom/gridloom/internal/tune/measure"
@@ -25,7 +28,6 @@ const (
 // measured is noted.
 func (r *runner) roof(ctx context.Context) error {
 	roof := &r.profile.Roof
-	cache := r.about.CacheBytes
 	note := func(what string, err error) error {
 		if err != nil && ctx.Err() == nil {
 			r.profile.Notes = append(r.profile.Notes, fmt.Sprintf("%s could not be measured: %v", what, err))
@@ -33,28 +35,25 @@ func (r *runner) roof(ctx context.Context) error {
 		}
 		return err
 	}
-	speed := func(level, from string, bytes int64) error {
-		best := 0.0
-		for range roofMeasured {
-			s, err := r.Lab.Copy(ctx, bytes, r.about.Least)
-			if err != nil {
-				return err
-			}
-			best = max(best, 2*float64(bytes)/s/1e9)
+	speed := func(what string, s Speed, err error) error {
+		if err == nil {
+			roof.Levels = append(roof.Levels, s)
 		}
-		roof.Levels = append(roof.Levels, Speed{level, best, from})
-		return nil
+		return note(what, err)
 	}
 	bytes := int64(copiedBytes)
 	if r.about.Shared {
 		bytes = copiedOnHost
 	}
-	err := note("the bandwidth of the memory", speed(DRAM, "measured: a copy", max(bytes, 4*cache)/2))
-	if err == nil && cache > 0 {
-		err = note("the bandwidth of the last cache", speed(L2, "measured: a copy that the last cache keeps", cache/4))
-	}
-	if err != nil {
+	s, err := r.copied(ctx, DRAM, "measured: a copy", max(bytes, 4*r.about.CacheBytes)/2)
+	if err := speed("the bandwidth of the memory", s, err); err != nil {
 		return err
+	}
+	if r.about.CacheBytes > 0 {
+		s, err := r.cached(ctx)
+		if err := speed("the bandwidth of the last cache", s, err); err != nil {
+			return err
+		}
 	}
 	if d := machine.Described(r.about.Target.Machine); d != nil && d.GPU != nil {
 		const from = "the description of the device"
@@ -79,33 +78,74 @@ func (r *runner) roof(ctx context.Context) error {
 	return nil
 }
 
+// copied returns the bandwidth of a level by copies of so many bytes.
+func (r *runner) copied(ctx context.Context, level, from string, bytes int64) (Speed, error) {
+	s, err := fastest(func() (float64, error) { return r.Lab.Copy(ctx, bytes, r.about.Least) })
+	return Speed{level, 2 * float64(bytes) / s / 1e9, from}, err
+}
+
+// cached returns the bandwidth of the last cache. On processors, where a launch starts at once, it times a launch for
+// each copy.
+func (r *runner) cached(ctx context.Context) (Speed, error) {
+	if r.about.Target.Kind() == lower.GPU && !r.about.Shared {
+		if k, moved := cachedCopy(r.about.CacheBytes, r.about.Target.Units, copyRounds); k != nil {
+			s, err := r.own(ctx, k)
+			return Speed{L2, moved / s / 1e9, "measured: copies that the last cache keeps, in one launch"}, err
+		}
+	}
+	return r.copied(ctx, L2, "measured: a copy that the last cache keeps", r.about.CacheBytes/4)
+}
+
 // peak times a kernel of multiply-adds of a type.
 func (r *runner) peak(ctx context.Context, elem types.Type) (Peak, error) {
-	k, elements, flops := peakKernel(elem, r.about.Target.Kind() == lower.GPU, r.about.Target.Units)
-	geometry, err := kernel.LaunchGeometry(k, nil)
-	if err != nil {
-		return Peak{}, err
+	k, flops := peakKernel(elem, r.about.Target.Kind() == lower.GPU, r.about.Target.Units)
+	s, err := r.own(ctx, k)
+	return Peak{elem.String(), flops / s / 1e9, "measured: fused multiply-adds"}, err
+}
+
+// own returns the seconds of a kernel on memory of its own, all of whose scalars are 1 as integers.
+func (r *runner) own(ctx context.Context, k *kernel.Kernel) (float64, error) {
+	l := exec.Launch{}
+	values := map[*kernel.Var]op.Value{}
+	var scratch []int64
+	for i, b := range k.Buffers {
+		cells, _ := b.Fixed()
+		scratch = append(scratch, cells*int64(b.Elem.Size()))
+		l.Args = append(l.Args, exec.Arg{Kind: exec.ScratchArg, Index: i})
 	}
-	d := r.about.Target.Dialect
+	for _, v := range k.Scalars {
+		values[v] = op.Int(v.Type, 1)
+		one := exec.Arg{Kind: exec.ValueArg}
+		device.Encode(one.Bits[:], values[v])
+		l.Args = append(l.Args, one)
+	}
+	var err error
+	if l.Geometry, err = kernel.LaunchGeometry(k, values); err != nil {
+		return 0, err
+	}
 	m := &kernel.Module{Program: r.Bound.Program, Kernels: []*kernel.Kernel{k}}
-	made, err := r.Lab.Compile(ctx, measure.Text{Name: k.Name, Source: emit.Source(d, m)})
+	made, err := r.Lab.Compile(ctx, measure.Text{Name: k.Name, Source: emit.Source(r.about.Target.Dialect, m)})
 	if err != nil {
-		return Peak{}, err
+		return 0, err
 	}
 	grids := len(r.Bound.Program.Grids)
-	c := measure.Code{Name: k.Name, Image: made.Image, Kernels: []string{k.Name}, To: 1,
+	c := measure.Code{Name: k.Name, Image: made.Image, Kernels: []string{k.Name}, To: 1, Scratch: scratch,
 		Use:      measure.Use{Reads: make([]bool, grids), Writes: make([]bool, grids)},
-		Scratch:  []int64{elements * int64(elem.Size())},
-		Launches: []exec.Launch{{Args: []exec.Arg{{Kind: exec.ScratchArg}}, Geometry: geometry}}}
-	best := 0.0
+		Launches: []exec.Launch{l}}
+	return fastest(func() (float64, error) { return r.Lab.Batch(ctx, c, r.about.Least) })
+}
+
+// fastest returns the least of several times.
+func fastest(once func() (float64, error)) (float64, error) {
+	best := math.Inf(1)
 	for range roofMeasured {
-		s, err := r.Lab.Batch(ctx, c, r.about.Least)
+		s, err := once()
 		if err != nil {
-			return Peak{}, err
+			return 0, err
 		}
-		best = max(best, flops/s/1e9)
+		best = min(best, s)
 	}
-	return Peak{elem.String(), best, "measured: fused multiply-adds"}, nil
+	return best, nil
 }
 
 // issued sets which share of the issue slots a kernel fills, of GPUs that a description tells of. The cost model counts

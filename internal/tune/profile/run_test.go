@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -25,13 +26,15 @@ type clockwork struct {
 	target   *target.Target
 	seconds  map[string]float64
 	broken   string // a kernel that does not run
+	cache    int64  // bytes; 0 is few
 	mutex    sync.Mutex
 	compiled map[string]string // by image: the source
 	settings []measure.Setting
 }
 
 func (c *clockwork) About() measure.About {
-	return measure.About{ID: "cuda:0", Name: "a clockwork", Target: c.target, Workers: 4, CacheBytes: 4096}
+	return measure.About{ID: "cuda:0", Name: "a clockwork", Target: c.target, Workers: 4,
+		CacheBytes: cmp.Or(c.cache, 4096)}
 }
 func (c *clockwork) Fits(*exec.Script) error { return nil }
 func (c *clockwork) Close()                  {}
@@ -132,6 +135,65 @@ func TestRun(t *testing.T) {
 	if p, err = Run(t.Context(), o); err != nil || p.Kernels[0].Counters.Class != BoundByDRAM || p.NoCounters != "" ||
 		p.Kernels[0].Level(DRAM).Share != 1 {
 		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+// watched is a laboratory that keeps what is timed, by kernel.
+type watched struct {
+	*clockwork
+	codes map[string]measure.Code
+}
+
+func (l *watched) Batch(ctx context.Context, code measure.Code, least time.Duration) (float64, error) {
+	l.codes[code.Name] = code
+	return l.clockwork.Batch(ctx, code, least)
+}
+
+// The last cache is measured by a kernel that copies within it, or by short copies if the cache is too small for that.
+// What cannot be measured is noted.
+func TestRoofOfCache(t *testing.T) {
+	_, moved := cachedCopy(60<<20, 132, copyRounds)
+	for _, c := range []struct {
+		cache  int64
+		broken string
+		want   float64
+		from   string
+	}{
+		{60 << 20, "", 8e12, "measured: copies that the last cache keeps, in one launch"},
+		{1 << 20, "", 4e12, "measured: a copy that the last cache keeps"},
+		{60 << 20, "cached_copy", 0, ""},
+	} {
+		o, lab := options(t, "family=tile", map[string]float64{"cached_copy": moved / 8e12})
+		lab.cache, lab.broken = c.cache, c.broken
+		w := &watched{lab, map[string]measure.Code{}}
+		o.Lab = w
+		p, err := Run(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		from := ""
+		for _, l := range p.Roof.Levels {
+			if l.Level == L2 {
+				from = l.From
+			}
+		}
+		if p.Roof.Bandwidth(L2) != c.want || from != c.from || p.Roof.Bandwidth(DRAM) != 4e12 ||
+			(len(p.Notes) == 1) != (c.broken != "") {
+			t.Errorf("%+v: %+v, %q", c, p.Roof.Levels, p.Notes)
+		}
+		code, timed := w.codes["cached_copy"]
+		if timed != (c.cache > 1<<20) {
+			t.Errorf("%+v: %+v is timed", c, code)
+		}
+		if !timed {
+			continue
+		}
+		const bytes = 7 * 132 * 256 * 64
+		if l := code.Launches[0]; !slices.Equal(code.Scratch, []int64{bytes, bytes}) ||
+			l.Geometry.Blocks[0] != 7*132 || !slices.Equal(l.Args, []exec.Arg{{Kind: exec.ScratchArg},
+			{Kind: exec.ScratchArg, Index: 1}, {Kind: exec.ValueArg, Bits: [8]byte{1}}}) {
+			t.Errorf("%+v", code)
+		}
 	}
 }
 
