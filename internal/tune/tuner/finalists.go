@@ -24,6 +24,8 @@ type finalist struct {
 	parts      []*tunedCall   // what is timed of it: calls, and iterations that share a kernel
 	codes      []measure.Code // by part
 	times      []float64
+	resources  measure.Resources // the most that one of its kernels takes
+	cells      int64             // that were compared when it was prepared
 	err        error
 	failedCall *tunedCall // the call whose check failed, if that is why err is set
 }
@@ -73,7 +75,8 @@ func (t *tuning) prepare(ctx context.Context, r *finalist) {
 		if r.naive {
 			margins = call.naiveMargins
 		}
-		t.queue.withoutCompilers(func() { _, r.err = t.lab.Try(ctx, v.code, margins, rule, firstTrialLimit) })
+		var tried measure.Trial
+		t.queue.withoutCompilers(func() { tried, r.err = t.lab.Try(ctx, v.code, margins, rule, firstTrialLimit) })
 		if r.err != nil {
 			if ctx.Err() == nil && !unusable(r.err) {
 				r.failedCall = call
@@ -81,6 +84,10 @@ func (t *tuning) prepare(ctx context.Context, r *finalist) {
 			return
 		}
 		r.codes = append(r.codes, v.code)
+		r.cells += tried.Agreement.Cells
+		r.resources.Registers = max(r.resources.Registers, tried.Resources.Registers)
+		r.resources.Spills = max(r.resources.Spills, tried.Resources.Spills)
+		r.resources.Shared = max(r.resources.Shared, tried.Resources.Shared)
 	}
 }
 

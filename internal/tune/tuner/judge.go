@@ -23,6 +23,9 @@ type Contender struct {
 	Fraction  float64          `json:"fraction_of_copy_bound,omitempty"`
 	// how often all cells were compared, by the search and at the end
 	Checks int `json:"checks,omitempty"`
+	// Resources are the most that one of its kernels takes, and Cells were compared before it was timed here.
+	Resources measure.Resources `json:"resources,omitzero"`
+	Cells     int64             `json:"cells_compared,omitempty"`
 }
 
 // Gain is a ratio of speeds: the median over the rounds, with its 95 % interval.
@@ -144,7 +147,7 @@ func (t *tuning) setContenders(finalists []*finalist) {
 			continue
 		}
 		r.Contenders = append(r.Contenders, Contender{Name: x.name, Plan: x.plan.String(), Times: x.times,
-			Checks: checksOfTry + t.checks(x)})
+			Checks: checksOfTry + t.checks(x), Resources: x.resources, Cells: x.cells})
 	}
 	r.compare(t.updates())
 	r.decide(t.allowed)

@@ -84,6 +84,9 @@ func TestVersions(t *testing.T) {
 			r.Versions[2].Version != "trivial" || r.Versions[2].Spills != 0 || r.Versions[2].Seconds == 0) {
 			t.Errorf("%+v: %+v", c, r.Versions)
 		}
+		if best := r.Contenders[0]; (best.Resources.Spills > 0) != (c.version == "" && c.spills > 0) || best.Cells == 0 {
+			t.Errorf("%+v: %+v", c, best)
+		}
 		if best := r.Contenders[0]; c.spills == 0 && r.Versions != nil || best.GStencils*best.Seconds < 2.5e-4 ||
 			best.GStencils*best.Seconds > 2.6e-4 { // updates of the cells, whatever else a version computes
 			t.Errorf("%+v: %+v, %+v", c, r.Versions, best)

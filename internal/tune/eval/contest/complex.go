@@ -343,6 +343,9 @@ func (r *ComplexRow) read(p *ir.Program, t *tuner.Result, points int64, bytes fl
 			r.NearSeconds, r.NearTrials = max(r.NearSeconds, at), max(r.NearTrials, n)
 		}
 	}
+	if r.Checked == 0 { // the search had the same kernels with sizes as literals
+		r.Registers, r.Spills, r.Checked = best.Resources.Registers, best.Resources.Spills, best.Cells
+	}
 	r.Version = strings.Join(versions, ", ")
 	if r.Bound > 0 && r.Points > r.Bound {
 		return fmt.Errorf("%.4g points/s are above the bound of %.4g: the bound is wrong, or the work was not done",
