@@ -56,7 +56,7 @@ func Tune(ctx context.Context, r TuneRequest) (*Tuned, error) {
 	}
 	defer r.Lab.Close()
 	r.Restrict = r.Restrictions.Apply
-	by := map[string]*Tuned{} // by version
+	by := map[*tuner.Result]*Tuned{}
 	var last *Tuned
 	run := func(ctx context.Context, o tuner.Options, v tuner.Version) (*tuner.Result, error) {
 		one := r
@@ -66,7 +66,7 @@ func Tune(ctx context.Context, r TuneRequest) (*Tuned, error) {
 		if t == nil {
 			return nil, err
 		}
-		by[v.Name], last = t, t
+		by[t.Result], last = t, t
 		return t.Result, err
 	}
 	src := diag.NewSource(cmp.Or(r.File, r.Bound.Program.Name+".loom"), r.Source)
@@ -80,7 +80,7 @@ func Tune(ctx context.Context, r TuneRequest) (*Tuned, error) {
 		return t, err
 	}
 	result, version, err := tuner.RunVersions(ctx, r.Options, src, run)
-	tuned := by[version.Name]
+	tuned := by[result]
 	if tuned == nil || err != nil || ctx.Err() != nil {
 		tuned = last
 	}

@@ -40,16 +40,25 @@ func (t *tuning) until() time.Time {
 	if t.end.IsZero() {
 		return t.end
 	}
-	whole := float64(t.opts.Budget)
-	part := time.Duration(min(max(finalPart*whole, float64(t.finalCost())), mostFinal*whole))
-	at := t.started.Add(time.Duration(t.opts.yield * whole)).Add(-part)
-	if t.opts.yield > 0 && !t.clock().Before(at) && t.triedTogether() {
+	part := t.finalTime()
+	if t.opts.yield > 0 && !t.clock().Before(t.yieldsAt()) && t.triedTogether() {
 		t.opts.yield = 0 // it is asked once
 		if t.givesWay() {
 			t.end = t.clock().Add(part)
 		}
 	}
 	return t.end.Add(-part)
+}
+
+// finalTime is how much of the budget is left for what follows the search.
+func (t *tuning) finalTime() time.Duration {
+	whole := float64(t.opts.Budget)
+	return time.Duration(min(max(finalPart*whole, float64(t.finalCost())), mostFinal*whole))
+}
+
+// yieldsAt returns when the search is likely to end because versions of the source come next.
+func (t *tuning) yieldsAt() time.Time {
+	return t.started.Add(time.Duration(t.opts.yield * float64(t.opts.Budget))).Add(-t.finalTime())
 }
 
 // givesWay reports whether versions of the source are likely to be faster: kernels spill, or none works, or operations

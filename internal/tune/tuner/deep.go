@@ -217,6 +217,9 @@ func (t *tuning) kernelsUntil() time.Time {
 	if until.IsZero() || len(t.loops) == 0 {
 		return until
 	}
+	if t.opts.yield > 0 { // loops need their part before that
+		until = slices.MinFunc([]time.Time{until, t.yieldsAt()}, time.Time.Compare)
+	}
 	return until.Add(-time.Duration(deepPart * float64(until.Sub(t.searchBegan))))
 }
 

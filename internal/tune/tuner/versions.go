@@ -63,7 +63,8 @@ type VersionResult struct {
 }
 
 // RunVersions tunes a program of a source, and its versions where its kernels spill. Each is tuned by run, which is Run
-// or does more. The result is that of the fastest version, which its plans name; all are in Versions.
+// or does more; the fastest gets what is left of the budget in the end. The result is that of the fastest version, one
+// that run has returned, whose plans name the version; all are in Versions.
 func RunVersions(ctx context.Context, o Options, src *diag.Source,
 	run func(context.Context, Options, Version) (*Result, error)) (*Result, Version, error) {
 	own := Version{Name: o.Version, Source: src, Bound: o.Bound}
@@ -76,10 +77,7 @@ func RunVersions(ctx context.Context, o Options, src *diag.Source,
 		return r, own, err
 	}
 	if o.Started.IsZero() {
-		o.Started = time.Now()
-		if o.Clock != nil {
-			o.Started = o.Clock()
-		}
+		o.Started = o.now()
 	}
 	events := o.Events
 	var last *Event // the result, which is told once it is known which version is the fastest
@@ -121,34 +119,58 @@ func RunVersions(ctx context.Context, o Options, src *diag.Source,
 	o.yield = 0
 	best, of := whole, own
 	list := []VersionResult{whole.asVersion("", nil)}
-	for i, v := range versions {
+	// goOn searches a version, from the best kernels of all calls so far, in its part of what is left of the budget.
+	goOn := func(v Version, parts int) (*Result, bool, error) {
 		p := o
-		p.Bound, p.Set, p.Restrict, p.from = v.Bound, o.Set, nil, best.leadersOfLoops()
-		if !p.share(len(versions) - i) {
-			break
+		p.Bound, p.from = v.Bound, best.leadersOfLoops()
+		if v.Name != "" {
+			p.Restrict = nil
 		}
-		note := func(text string) {
-			if events != nil {
-				events(Event{Kind: EventNote, Text: text})
-			}
+		if !p.share(parts) {
+			return nil, false, nil
+		}
+		r, err := run(ctx, p, v)
+		if r == nil {
+			r = &Result{}
+		}
+		faster := err == nil && r.Best != "" && r.seconds() < best.seconds()
+		return r, faster, err
+	}
+	note := func(format string, args ...any) {
+		if events != nil {
+			events(Event{Kind: EventNote, Text: fmt.Sprintf(format, args...)})
+		}
+	}
+	for i, v := range versions {
+		if !o.hasTime() || ctx.Err() != nil {
+			break
 		}
 		why := fmt.Sprintf("%.0f %% of its operations and loads are saved", 100*v.saved)
 		if spills {
 			why = "kernels spill registers, or do not fit"
 		}
-		note(fmt.Sprintf("%s: the version %s is tuned", why, v.Name))
-		r, err := &Result{}, SameBits(ctx, o.Bound, v.Bound, o.Set)
+		note("%s: the version %s is tuned", why, v.Name)
+		r, faster, err := &Result{}, false, SameBits(ctx, o.Bound, v.Bound, o.Set)
 		if err == nil {
-			if r, err = run(ctx, p, v); r == nil {
-				r = &Result{}
-			}
+			r, faster, err = goOn(v, len(versions)-i+1) // the last part is for the fastest
+		}
+		if r == nil {
+			break
 		}
 		list = append(list, r.asVersion(v.Name, err))
-		if err == nil && r.Best != "" && r.seconds() < best.seconds() {
+		if faster {
 			best, of = r, v
 		}
-		if ctx.Err() != nil {
-			break
+	}
+	if o.Budget > 0 && ctx.Err() == nil && o.hasTime() {
+		what := "the program as it is"
+		if of.Name != "" {
+			what = "the version " + of.Name
+		}
+		note("%s is tuned further", what)
+		if r, faster, err := goOn(of, 1); faster {
+			i := slices.IndexFunc(list, func(v VersionResult) bool { return v.Version == of.Name })
+			best, list[i] = r, r.asVersion(of.Name, err)
 		}
 	}
 	if of.Name != "" {
@@ -209,20 +231,31 @@ func versionsText(list []VersionResult, fastest string) string {
 	return text
 }
 
-// share limits a version's search to its part of what is left, of so many versions. It returns false if nothing is
-// left.
-func (o *Options) share(left int) bool {
+// share limits a version's search to its part of what is left, of so many. It returns false if nothing is left.
+func (o *Options) share(parts int) bool {
 	if o.Budget == 0 {
 		o.Started, o.Trials = time.Time{}, max(1, o.Trials/2)
 		return true
 	}
-	now := time.Now()
-	if o.Clock != nil {
-		now = o.Clock()
-	}
-	o.Budget = o.Started.Add(o.Budget).Sub(now) / time.Duration(left)
+	now := o.now()
+	o.Budget = o.Started.Add(o.Budget).Sub(now) / time.Duration(parts)
 	o.Started = now
 	return o.Budget > 0
+}
+
+// leastShare is the part of a budget that a search of a version has to have, to come to anything.
+const leastShare = 0.05
+
+// hasTime reports whether there is time for another version.
+func (o *Options) hasTime() bool {
+	return o.Budget == 0 || o.Started.Add(o.Budget).Sub(o.now()) > time.Duration(leastShare*float64(o.Budget))
+}
+
+func (o *Options) now() time.Time {
+	if o.Clock != nil {
+		return o.Clock()
+	}
+	return time.Now()
 }
 
 // atBound reports whether the best plan is so near to the speed of a copy that memory binds it.

@@ -2,6 +2,7 @@ package tuner
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -186,7 +187,8 @@ func TestVersionsShareTheBudget(t *testing.T) {
 		switch {
 		case spills == 0 && len(seconds) != 1:
 			t.Errorf("without spills the searches take %v s", seconds)
-		case spills > 0 && (len(seconds) != 3 || seconds[0] > 4.8 || seconds[1] > 2.5 || seconds[2] > 2.5):
+		case spills > 0 && (len(seconds) != 4 || seconds[0] > 4.8 || slices.Max(seconds[1:]) > 1.5 ||
+			seconds[3] < 0.5): // the last is of the fastest, which is tuned further
 			t.Errorf("the searches take %v s", seconds)
 		}
 	}
