@@ -85,7 +85,8 @@ func TestVersions(t *testing.T) {
 			r.Versions[2].Version != "trivial" || r.Versions[2].Spills != 0 || r.Versions[2].Seconds == 0) {
 			t.Errorf("%+v: %+v", c, r.Versions)
 		}
-		if best := r.Contenders[0]; (best.Resources.Spills > 0) != (c.version == "" && c.spills > 0) || best.Cells == 0 {
+		spills := c.version == "" && c.spills > 0
+		if best := r.Contenders[0]; (best.Resources.Spills > 0) != spills || best.Cells == 0 {
 			t.Errorf("%+v: %+v", c, best)
 		}
 		if best := r.Contenders[0]; c.spills == 0 && r.Versions != nil || best.GStencils*best.Seconds < 2.5e-4 ||
