@@ -15,7 +15,7 @@ import (
 type fissionCmd struct {
 	File string `arg:"" help:"Source file; - reads standard input."`
 	Out  string `help:"Folder for the source files; without it the text of one goes to standard output." placeholder:"DIR"`
-	Only string `default:"" enum:",maxfuse,trivial,recompute,statements,cire" help:"Write this version alone: maxfuse, trivial, recompute, statements or cire. Without --out it is trivial if nothing else is said." placeholder:"VERSION"`
+	Only string `default:"" enum:",maxfuse,trivial,recompute,statements,cire,inline" help:"Write this version alone: maxfuse, trivial, recompute, statements, cire or inline. Without --out it is trivial if nothing else is said." placeholder:"VERSION"`
 
 	Parts     int `help:"Of statements: into how many parts they are cut. Default: 2." placeholder:"COUNT"`
 	Registers int `help:"Of statements: as many parts as it takes until the cells that a part reads fit in so many registers of a thread." placeholder:"COUNT"`
@@ -25,7 +25,7 @@ type fissionCmd struct {
 }
 
 func (c *fissionCmd) Help() string {
-	return `Writes the program anew, with the same results to the bit: as maxfuse with calls that follow each other joined, as trivial with stencils that assign several arrays split into stencils that each assign one, as recompute with those split that would compute too many cells again, and as statements with long statements cut: values of scalar locals, and the first terms of sums, are computed by a stencil of their own, which leaves them in a grid. What several parts need, each computes. Kernels of small stencils need fewer registers: tune the versions where those of large ones spill. In cire, values that stencils compute at several cells are computed once for each, and are in local grids: tune it where operations or the cache bind kernels.
+	return `Writes the program anew, with the same results to the bit: as maxfuse with calls that follow each other joined, as trivial with stencils that assign several arrays split into stencils that each assign one, as recompute with those split that would compute too many cells again, and as statements with long statements cut: values of scalar locals, and the first terms of sums, are computed by a stencil of their own, which leaves them in a grid. What several parts need, each computes. Kernels of small stencils need fewer registers: tune the versions where those of large ones spill. In cire, values that stencils compute at several cells are computed once for each, and are in local grids: tune it where operations or the cache bind kernels. In inline, calls that follow each other are joined, and what an earlier one leaves at other cells is computed anew there: no thread waits for another one then.
 
 Examples:
 
@@ -127,7 +127,8 @@ func (c *fissionCmd) versions(a *app, src *diag.Source, limit fission.Limit) ([]
 		fission.RecomputeVersion: "no kernel would compute many cells again",
 		fission.StatementVersion: "no statement reads many cells, or their values need what was assigned before; a " +
 			"statement that reads few cannot be split further",
-		"": "it has one call, which assigns one array, or its parts need each other; nor is there anything to share",
+		fission.InlineVersion: "no call reads at other cells what calls before it assign, or too much would be computed anew",
+		"":                    "it has one call, which assigns one array, or its parts need each other; nor is there anything to share",
 	}[c.Only])
 }
 

@@ -18,6 +18,7 @@ const (
 	RecomputeVersion = "recompute"
 	StatementVersion = "statements"
 	CIREVersion      = "cire"
+	InlineVersion    = "inline"
 )
 
 // allShared is the version cire with all that may be shared, worth it or not: it is for proofs.
@@ -25,7 +26,7 @@ const allShared = CIREVersion + "-all"
 
 // Names returns the names of all versions.
 func Names() []string {
-	return []string{MaxFuseVersion, TrivialVersion, RecomputeVersion, StatementVersion, CIREVersion}
+	return []string{MaxFuseVersion, TrivialVersion, RecomputeVersion, StatementVersion, CIREVersion, InlineVersion}
 }
 
 // Version is a version of a source text.
@@ -113,6 +114,19 @@ func makeVersion(name, kind string, src *diag.Source, l Limit, mode arith.Mode) 
 			v.Made = append(v.Made, c.String())
 		}
 		text = WriteCuts(f, cuts)
+	case InlineVersion:
+		p, err := reload(src)
+		if err != nil {
+			return nil, err
+		}
+		list := Inline(f, p)
+		before, after := 0, 0
+		for _, in := range list {
+			v.Made = append(v.Made, in.Lines()...)
+			before, after = before+in.Before, after+in.After
+		}
+		v.Saved = 1 - float64(after)/float64(max(1, before))
+		text = WriteInlined(f, list)
 	case CIREVersion, allShared:
 		return makeShared(f, v, l, mode)
 	default:

@@ -10,8 +10,14 @@ import (
 
 // WriteFused returns the text of a file in which calls are joined. Stencils that nobody calls any more are left out.
 func WriteFused(f *lang.File, joints []*Joint) string {
-	w := &writer{text: f.Source.Text}
 	defs, names := definitions(f), f.Names()
+	return writeJoints(f, joints, func(w *writer, j *Joint) (stencil, call string) { return w.joint(j, defs, names) })
+}
+
+// writeJoints does so with stencils and calls that are made for each joint.
+func writeJoints(f *lang.File, joints []*Joint, made func(*writer, *Joint) (stencil, call string)) string {
+	w := &writer{text: f.Source.Text}
+	defs := definitions(f)
 	apart := map[string]bool{} // stencils that are still called
 	eachCall(f, func(c *lang.CallStep) {
 		apart[c.Name.Name] = apart[c.Name.Name] || !slices.ContainsFunc(joints, func(j *Joint) bool {
@@ -26,7 +32,7 @@ func WriteFused(f *lang.File, joints []*Joint) string {
 				behind = def
 			}
 		}
-		text, call := w.joint(j, defs, names)
+		text, call := made(w, j)
 		stencils[behind] = append(stencils[behind], text)
 		for _, c := range j.Calls[1:] {
 			w.replace(c, "")

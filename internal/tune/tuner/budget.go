@@ -64,7 +64,7 @@ func (t *tuning) yieldsAt() time.Time {
 // givesWay reports whether versions of the source are likely to be faster: kernels spill, or none works, or operations
 // bind them that a version saves.
 func (t *tuning) givesWay() bool {
-	return t.spilled(t.likely()) > 0 || t.unfit() || t.opts.thrifty && t.belowBound()
+	return t.spilled(t.likely()) > 0 || t.unfit() || t.opts.unspilled && t.belowBound()
 }
 
 // fewTogether is how many kernels of all statements of an iteration are tried before they count as tried.

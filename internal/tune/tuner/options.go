@@ -45,10 +45,10 @@ type Options struct {
 	Adviser Adviser
 	// Advice is what profiles have said in the session that is resumed.
 	Advice []Advice
-	// yield is the part of the budget after which the search ends if the best kernels spill; 0 is never. If there is
-	// a thrifty version, which saves operations, it also ends where memory does not bind them.
-	yield   float64
-	thrifty bool
+	// yield is the part of the budget after which the search ends if the best kernels spill; 0 is never. If there is a
+	// version for kernels that do not spill, it also ends where memory does not bind them.
+	yield     float64
+	unspilled bool
 	// from has the fastest configurations of the kernels of loops, by name, where the program is a version of one that
 	// was searched before.
 	from   map[string][]schedule.Config

@@ -28,19 +28,24 @@ import (
 //
 // The version cire saves operations, and registers only by chance. So it is tuned where they spill, too, but also where
 // the best plan is well below the speed of a copy: what memory binds gains nothing by fewer operations, and the rest is
-// bound by operations or by caches.
+// bound by operations or by caches. The version inline is tuned there, too: its statements share a loop over cells, and
+// threads wait for nobody, which costs operations.
 
-// yieldPart is the part of the budget after which versions are tuned, and thriftyPart that where one saves operations:
-// its search goes on from what is found by then, so that little is lost if it is not faster.
-const yieldPart, thriftyPart = 0.7, 0.5
+// yieldPart is the part of the budget after which versions are tuned, and unspilledPart that where some are tuned though
+// nothing spills: searches go on from what is found by then, so that little is lost if none is faster.
+const yieldPart, unspilledPart = 0.7, 0.5
+
+// fewestTrials is how many trials a second a search has to make for the fastest version to be tuned further: where
+// compilers take longer, versions need all of the time that is left.
+const fewestTrials = 2
 
 // leastSaved is the part of its operations and loads that a version saves at least to be tuned for that.
 const leastSaved = 0.1
 
 // versionNames are the versions that are tuned, those first that compute least twice. Many values that are shared may
 // have no room on the chip: so the eight that save most are tried, too.
-var versionNames = []string{fission.CIREVersion, fission.CIREVersion + "-8", fission.RecomputeVersion,
-	fission.StatementVersion, fission.TrivialVersion}
+var versionNames = []string{fission.CIREVersion, fission.CIREVersion + "-8", fission.InlineVersion,
+	fission.RecomputeVersion, fission.StatementVersion, fission.TrivialVersion}
 
 // Version is a program with the version of its source that it is made of.
 type Version struct {
@@ -50,7 +55,18 @@ type Version struct {
 	saved  float64 // the part of its operations and loads that the program as it is has besides
 }
 
-func (v Version) isThrifty() bool { return v.saved >= leastSaved }
+// withoutSpills reports whether a version is tuned where nothing spills, too, if memory does not bind the program.
+func (v Version) withoutSpills() bool {
+	return v.saved >= leastSaved || v.Name == fission.InlineVersion
+}
+
+// why says why it is tuned there.
+func (v Version) why() string {
+	if v.Name == fission.InlineVersion {
+		return "all statements may share a loop over cells"
+	}
+	return fmt.Sprintf("%.0f %% of its operations and loads are saved", 100*v.saved)
+}
 
 // VersionResult is what came of a version of the program.
 type VersionResult struct {
@@ -104,13 +120,13 @@ func RunVersions(ctx context.Context, o Options, src *diag.Source,
 		return r, own, err
 	}
 	o.yield = yieldPart
-	if o.thrifty = slices.ContainsFunc(versions, Version.isThrifty); o.thrifty {
-		o.yield = thriftyPart
+	if o.unspilled = slices.ContainsFunc(versions, Version.withoutSpills); o.unspilled {
+		o.yield = unspilledPart
 	}
 	whole, failed := run(ctx, o, own)
 	spills := failed == nil && (whole.Spills > 0 || whole.unfit)
 	if !spills {
-		versions = slices.DeleteFunc(versions, func(v Version) bool { return !v.isThrifty() })
+		versions = slices.DeleteFunc(versions, func(v Version) bool { return !v.withoutSpills() })
 	}
 	if ctx.Err() != nil || failed != nil || !spills && (len(versions) == 0 || whole.atBound()) {
 		tell(whole)
@@ -141,18 +157,22 @@ func RunVersions(ctx context.Context, o Options, src *diag.Source,
 			events(Event{Kind: EventNote, Text: fmt.Sprintf(format, args...)})
 		}
 	}
+	further := 0 // a part for the fastest, where searches come to something in so little time
+	if o.Budget > 0 && float64(whole.Trials) >= fewestTrials*whole.Seconds {
+		further = 1
+	}
 	for i, v := range versions {
 		if !o.hasTime() || ctx.Err() != nil {
 			break
 		}
-		why := fmt.Sprintf("%.0f %% of its operations and loads are saved", 100*v.saved)
+		why := v.why()
 		if spills {
 			why = "kernels spill registers, or do not fit"
 		}
 		note("%s: the version %s is tuned", why, v.Name)
 		r, faster, err := &Result{}, false, SameBits(ctx, o.Bound, v.Bound, o.Set)
 		if err == nil {
-			r, faster, err = goOn(v, len(versions)-i+1) // the last part is for the fastest
+			r, faster, err = goOn(v, len(versions)-i+further)
 		}
 		if r == nil {
 			break
@@ -162,7 +182,7 @@ func RunVersions(ctx context.Context, o Options, src *diag.Source,
 			best, of = r, v
 		}
 	}
-	if o.Budget > 0 && ctx.Err() == nil && o.hasTime() {
+	if further > 0 && ctx.Err() == nil && o.hasTime() {
 		what := "the program as it is"
 		if of.Name != "" {
 			what = "the version " + of.Name
