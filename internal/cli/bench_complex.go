@@ -17,7 +17,7 @@ type benchComplex struct {
 	Size        int64    `help:"The size of every axis, in place of the cases'." placeholder:"N"`
 	Strategy    string   `help:"Another strategy than tune takes: hierarchical tries only what is promising." placeholder:"NAME"`
 	Versions    bool     `help:"Measure versions of each case, with and without shared memory and optimisations (figures 5 and 6, table III), each for 15 s if nobody says otherwise."`
-	Version     []string `help:"With --versions: only these: global-base, global-block, global-unroll, global, global-stream, shared-base, shared-block, shared-unroll, shared, tuned." placeholder:"NAME"`
+	Version     []string `help:"With --versions: only these: global-base, global-block, global-unroll, global, global-stream, shared-base, shared-block, shared-unroll, shared, cire, inline, tuned." placeholder:"NAME"`
 }
 
 func (c *benchComplex) Help() string {

@@ -112,7 +112,7 @@ func MeasureEach[T, R any](ctx context.Context, list []T, budget time.Duration, 
 			fmt.Fprintf(log, "  %v\n", err)
 			failed = append(failed, err)
 		case row == nil:
-			fmt.Fprintf(log, "%s: this commit has measured it\n", name(x))
+			fmt.Fprintf(log, "%s: this commit has measured it, or there is nothing to measure\n", name(x))
 			continue
 		default:
 			rows = append(rows, *row)
