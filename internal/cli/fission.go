@@ -127,8 +127,9 @@ func (c *fissionCmd) versions(a *app, src *diag.Source, limit fission.Limit) ([]
 		fission.RecomputeVersion: "no kernel would compute many cells again",
 		fission.StatementVersion: "no statement reads many cells, or their values need what was assigned before; a " +
 			"statement that reads few cannot be split further",
-		fission.InlineVersion: "no call reads at other cells what calls before it assign, or too much would be computed anew",
-		"":                    "it has one call, which assigns one array, or its parts need each other; nor is there anything to share",
+		fission.InlineVersion: "no call reads at other cells what calls before it assign, or too much would be " +
+			"computed anew",
+		"": "it has one call, which assigns one array, or its parts need each other; nor is there anything to share",
 	}[c.Only])
 }
 

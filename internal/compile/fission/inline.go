@@ -128,7 +128,8 @@ func inlined(f *lang.File, p *ir.Program, run []*lang.CallStep, made map[*lang.C
 	names map[string]bool) *Inlining {
 	defs := definitions(f)
 	w := &inliner{
-		text:  &sourceText{program: p, scalars: map[*ir.Scalar]string{}, hidden: map[string]bool{}, used: map[string]bool{}},
+		text: &sourceText{program: p, scalars: map[*ir.Scalar]string{}, hidden: map[string]bool{},
+			used: map[string]bool{}},
 		names: names, assigned: map[*ir.Grid]*ir.Stmt{}, in: map[*ir.Stmt]*ir.Call{}, temps: map[shifted]*ir.Temp{},
 		out: &Inlining{},
 	}

@@ -31,8 +31,8 @@ import (
 // bound by operations or by caches. The version inline is tuned there, too: its statements share a loop over cells, and
 // threads wait for nobody, which costs operations.
 
-// yieldPart is the part of the budget after which versions are tuned, and unspilledPart that where some are tuned though
-// nothing spills: searches go on from what is found by then, so that little is lost if none is faster.
+// yieldPart is the part of the budget after which versions are tuned, and unspilledPart that where some are tuned
+// though nothing spills: searches go on from what is found by then, so that little is lost if none is faster.
 const yieldPart, unspilledPart = 0.7, 0.5
 
 // fewestTrials is how many trials a second a search has to make for the fastest version to be tuned further: where

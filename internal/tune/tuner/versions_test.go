@@ -273,7 +273,10 @@ func TestFastestVersionIsTunedFurther(t *testing.T) {
 	for _, c := range []struct {
 		trials int // a second
 		want   string
-	}{{10, "program 1m10s, statements 10s, trivial 10s, trivial 10s"}, {1, "program 1m10s, statements 15s, trivial 15s"}} {
+	}{
+		{10, "program 1m10s, statements 10s, trivial 10s, trivial 10s"},
+		{1, "program 1m10s, statements 15s, trivial 15s"},
+	} {
 		now := time.Unix(0, 0)
 		o := Options{Bound: b, Budget: 100 * time.Second, Clock: func() time.Time { return now }}
 		var runs []string

@@ -71,7 +71,8 @@ var ComplexVersions = []ComplexVersion{
 		limits: slices.Concat(sharedPlanes, unoptimised, []string{"stages=1"}), plain: true, free: unrolling},
 	{Name: "shared", Doc: "and everything searched", limits: sharedPlanes},
 	{Name: "cire", Doc: "as tuned, of the source with values shared across cells", source: fission.CIREVersion},
-	{Name: "inline", Doc: "as tuned, of the source with values of other cells computed anew", source: fission.InlineVersion},
+	{Name: "inline", Doc: "as tuned, of the source with values of other cells computed anew",
+		source: fission.InlineVersion},
 	{Name: "tuned", Doc: "all that gridloom can do, as tune finds it: steps and calls may share a kernel"},
 }
 

@@ -124,7 +124,7 @@ func TestComplexVersions(t *testing.T) {
 	rows[1].Points, rows[1].Intensity[0].OfShared = 7e9, 0.25
 	WriteComplexVersions(&text, slices.Clone(rows))
 	for _, want := range []string{
-		" | 7 | - | - | - | - | - |\n", "| hypterm | shared-base | hypterm | 3.44 |", " 0.25 |\n",
+		" | 7 | - | - | - | - | - | - |\n", "| hypterm | shared-base | hypterm | 3.44 |", " 0.25 |\n",
 	} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%q is not in\n%s", want, text.String())

@@ -225,8 +225,11 @@ func (o *DAGOptions) prove(_ context.Context, seed uint64) (d *dagPair) {
 	rng := rand.New(rand.NewPCG(seed, 11))
 	version := cmp.Or(o.Fission, drawVersion(rng))
 	makes := gen.MakeDAG
-	if version == fission.CIREVersion { // what is shared has to be at several cells
+	switch version {
+	case fission.CIREVersion: // what is shared has to be at several cells
 		makes = gen.MakeAlike
+	case fission.InlineVersion: // what is computed anew has to have values at all cells
+		makes = gen.MakeFaces
 	}
 	c, err := makes(seed)
 	if err != nil {
