@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/graph"
@@ -200,7 +201,7 @@ func (t *tuning) goesOn() bool {
 	within := map[string]bool{} // the calls of such loops
 	for _, l := range t.loops {
 		for _, depth := range l.depths {
-			if len(t.opts.from[l.loop.kernel(depth, schedule.Config{}).ID()]) == 0 {
+			if len(l.goodBefore(depth)) == 0 {
 				continue
 			}
 			for _, call := range l.loop.calls {
@@ -209,6 +210,21 @@ func (t *tuning) goesOn() bool {
 		}
 	}
 	return len(t.loops) > 0 && !slices.ContainsFunc(t.calls, func(c *tunedCall) bool { return !within[c.name] })
+}
+
+// goodBefore returns the best configurations of so many iterations of the loop in the program of which this one is a
+// version: of the same kernel, or of the only one that its best plan has, where calls were joined or split.
+func (l *loopSearch) goodBefore(depth int64) []schedule.Config {
+	from := l.opts.from
+	if same := from[l.loop.kernel(depth, schedule.Config{}).ID()]; same != nil || l.loop.Set != nil || len(from) != 1 {
+		return same
+	}
+	for name, configs := range from {
+		if strings.HasSuffix(name, fmt.Sprintf("@%d", depth)) {
+			return configs
+		}
+	}
+	return nil
 }
 
 // kernelsUntil returns when the search of single iterations has to stop: loops get the rest of the time.
@@ -512,7 +528,7 @@ func (k *kernelSearch) mostRefused() string {
 // this one is a version, with what was best at the depths next to it, the one below first, and with the seeds.
 func (l *loopSearch) spanSearch(ctx context.Context, c lower.Choice, call *tunedCall) *kernelSearch {
 	k := l.kernelOf(c, call)
-	k.starts = slices.Clone(l.opts.from[k.name])
+	k.starts = slices.Clone(l.goodBefore(call.iterations.depth))
 	near := slices.Clone(l.spans)
 	slices.Reverse(near)
 	if l.route != nil {

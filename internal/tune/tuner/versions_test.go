@@ -303,3 +303,58 @@ func TestFastestVersionIsTunedFurther(t *testing.T) {
 		}
 	}
 }
+
+// faces are two calls of which the second reads at other cells what the first leaves.
+const faces = `
+parameter M = 510, N = 512;
+iterator j, i;
+double a[M,N], f[M,N], b[M,N];
+copyin a, b;
+copyout b, f;
+stencil face (f, a) { f[j][i] = 0.5*(a[j][i] - a[j][i-1]); }
+stencil step (b, f) { b[j][i] = b[j][i] - (f[j][i+1] - f[j][i]); }
+[0:M-1, 1:N-1] : face (f, a);
+[0:M-1, 1:N-2] : step (b, f);
+`
+
+// The version with calls joined is tuned where memory does not bind the program, from its best kernel of all calls.
+func TestInliningIsTuned(t *testing.T) {
+	src := diag.NewSource("faces.loom", faces)
+	for _, c := range []struct {
+		seconds float64 // of the program as it is, by a kernel of both calls; a copy of its grids takes about 4e-5
+		version string
+	}{{1e-2, "inline"}, {5e-5, ""}} {
+		b := program(t, faces)
+		s := newScripted(t, b, nil)
+		s.speed = func(plan string) (float64, error) {
+			switch {
+			case len(s.bound.Program.Calls) == 1:
+				return 1e-3, nil
+			case strings.Contains(plan, "sequence["):
+				return c.seconds, nil
+			}
+			return 1e-1, nil
+		}
+		o := options(s, b, 40)
+		o.Lab, o.MaxDepth = gpu(t, s), 0
+		var first []string
+		r, v, err := RunVersions(t.Context(), o, src, func(ctx context.Context, o Options, v Version) (*Result, error) {
+			s.bound = o.Bound
+			r, err := Run(ctx, o)
+			if r != nil {
+				for _, k := range r.Kernels {
+					if strings.HasPrefix(k.Kernel, "sequence[") && len(k.Trials) > 0 {
+						first = append(first, k.Trials[0].Config)
+					}
+				}
+			}
+			return r, err
+		})
+		if err != nil || v.Name != c.version || r.Version != c.version {
+			t.Errorf("%v s: %v, %q of %+v, bound %+v", c.seconds, err, v.Name, r.Versions, r.Bound)
+		}
+		if c.version != "" && (len(first) < 2 || !strings.Contains(r.Versions[0].Best, "{"+first[1]+"}")) {
+			t.Errorf("the version begins with %v, and the best was %s", first, r.Versions[0].Best)
+		}
+	}
+}
