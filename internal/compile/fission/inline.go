@@ -111,6 +111,7 @@ type inliner struct {
 	text     *sourceText
 	names    map[string]bool
 	assigned map[*ir.Grid]*ir.Stmt // by the run; nil if by several statements
+	before   map[*ir.Grid]bool     // the statement that is written
 	in       map[*ir.Stmt]*ir.Call
 	temps    map[shifted]*ir.Temp // as the joint has them
 	out      *Inlining
@@ -130,7 +131,7 @@ func inlined(f *lang.File, p *ir.Program, run []*lang.CallStep, made map[*lang.C
 	w := &inliner{
 		text: &sourceText{program: p, scalars: map[*ir.Scalar]string{}, hidden: map[string]bool{},
 			used: map[string]bool{}},
-		names: names, assigned: map[*ir.Grid]*ir.Stmt{}, in: map[*ir.Stmt]*ir.Call{}, temps: map[shifted]*ir.Temp{},
+		names: names, assigned: map[*ir.Grid]*ir.Stmt{}, before: map[*ir.Grid]bool{}, in: map[*ir.Stmt]*ir.Call{}, temps: map[shifted]*ir.Temp{},
 		out: &Inlining{},
 	}
 	for _, c := range run {
@@ -215,6 +216,7 @@ func (w *inliner) statement(st *ir.Stmt) bool {
 	}
 	w.out.lines = append(w.out.lines, fmt.Sprintf("%s : %s%s = %s;", w.text.box(box), w.text.global(st.Array.Grid.Name),
 		w.text.cell(st.Array.Dims), w.text.expr(value)))
+	w.before[st.Array.Grid] = true
 	return true
 }
 
@@ -300,8 +302,8 @@ func (w *inliner) access(a *ir.Access, by map[int]int64, needed []ir.Box) (ir.Ex
 	switch {
 	case !later:
 		return moved, true
-	case !away && len(by) == 0:
-		return moved, true // it is assigned, or has what it had before
+	case len(by) == 0 && (!away || !w.before[a.Array.Grid]):
+		return moved, true // it is assigned at this cell, or has what it had before
 	case from == nil || len(by) > 0: // values of values would grow without an end
 		return a, false
 	}

@@ -51,6 +51,20 @@ iterate 3 {
   [0:M-1, 2:N-2] : step (f, v);
 }
 `, "5 become 8, for f at [j,i-1]", "f[j,i-1]"},
+		{"a grid that is read before it is assigned, and after", `
+stencil old (o, f) { o[j][i] = 0.5*f[j][i+1]; }
+stencil flux (f, u) { f[j][i] = u[j][i]*u[j][i-1]; }
+stencil step (v, f) { v[j][i] = 0.5*v[j][i] + f[j][i+1]; }
+[1:M-2, 1:N-3] : old (out, f);
+[1:M-2, 1:N-2] : flux (f, u);
+[1:M-2, 1:N-3] : step (v, f);
+`, "4 become 5, for f at [j,i+1]", "+ f[j,i+1]"},
+		{"an argument that is a product", `
+stencil flux (f, u, s) { f[j][i] = s + 0.7*u[j][i]; }
+stencil step (o, f, s) { o[j][i] = f[j-1][i] - s; }
+[1:M-2, 1:N-3] : flux (f, u, c*1.7);
+[2:M-2, 1:N-3] : step (out, f, 0.9*c);
+`, "", "f[j-1"},
 	} {
 		text := inlineHead + c.text
 		v, err := fission.Make(fission.InlineVersion, diag.NewSource("t.loom", text), arith.Contract)
