@@ -3,7 +3,7 @@
 // values are computed from. A kernel of a small stencil needs fewer registers; what several of them need is computed
 // several times. Recompute splits where a kernel would compute too many values again. These are the versions of Rawat
 // et al. 2019, section VI-B. Statements cuts long statements. Share computes values once that are computed at several
-// cells.
+// cells, and Inline computes anew what calls leave for others at other cells.
 package fission
 
 import (

@@ -131,8 +131,9 @@ func inlined(f *lang.File, p *ir.Program, run []*lang.CallStep, made map[*lang.C
 	w := &inliner{
 		text: &sourceText{program: p, scalars: map[*ir.Scalar]string{}, hidden: map[string]bool{},
 			used: map[string]bool{}},
-		names: names, assigned: map[*ir.Grid]*ir.Stmt{}, before: map[*ir.Grid]bool{}, in: map[*ir.Stmt]*ir.Call{}, temps: map[shifted]*ir.Temp{},
-		out: &Inlining{},
+		assigned: map[*ir.Grid]*ir.Stmt{}, before: map[*ir.Grid]bool{}, in: map[*ir.Stmt]*ir.Call{},
+		temps: map[shifted]*ir.Temp{},
+		out:   &Inlining{},
 	}
 	for _, c := range run {
 		call := made[c]

@@ -12,8 +12,8 @@ import (
 
 // MakeFaces returns the program of a seed that is made of pairs of calls: the first leaves values, such as fluxes
 // through faces of cells, which the second reads at other cells. Those of a second call are inputs of the pairs that
-// follow. Domains are such that all cells that are read have values. Some pairs are in the opposite order. Contents stay
-// from -1 to 1.
+// follow. Domains are such that all cells that are read have values. Some pairs are in the opposite order. Contents
+// stay from -1 to 1.
 func MakeFaces(seed uint64) (*Case, error) {
 	var last error
 	for try := range uint64(attempts) {

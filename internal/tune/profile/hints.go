@@ -316,7 +316,24 @@ var rules = []rule{
 		},
 		gain: without(kernel.WithoutArithmetic, kernel.WithoutL1, kernel.WithoutShared),
 	},
+	{
+		code: "H19", text: "compute anew what calls before leave at other cells: threads wait for no neighbours then",
+		when: func(f *Facts) bool {
+			full := f.Class == BoundByDRAM // by theory nothing is known of waiting
+			if l := f.Level(DRAM); l != nil && l.Share > 0 {
+				full = l.Share >= nearlyFull
+			}
+			return f.Class != NotTold && !full && f.splits("inline")
+		},
+		changes: func(f *Facts) []Change {
+			return []Change{{Command: "gridloom fission " + f.File + " --only inline"}}
+		},
+		gain: func(*Facts, Change) float64 { return 0 }, unknown: "threads wait for neighbours in every variant",
+	},
 }
+
+// nearlyFull is the share of the memory's bandwidth from which on more operations gain nothing.
+const nearlyFull = 0.80
 
 // Check tells whether a plan can be had; if not, what of the source forbids it, or "" if something else does.
 type Check func(plan string) (fits bool, forbidden string)

@@ -104,6 +104,15 @@ func TestRules(t *testing.T) {
 			func(f *Facts) { f.Fast, f.Split = true, []string{"cire"} }, "H18", "--only cire"},
 		{"likewise, bound by the memory", tile, Kernel{Class: BoundByDRAM},
 			func(f *Facts) { f.Split = []string{"cire"} }, "H04", ""},
+		{"values that neighbours leave", tile, Kernel{Class: BoundByDRAM, Levels: []Level{{Level: DRAM, Share: 0.7}}},
+			func(f *Facts) { f.Split = []string{"inline"} }, "H04 H19", ""},
+		{"likewise, waiting", stream, Kernel{Class: LatencyBound}, func(f *Facts) { f.Split = []string{"inline"} },
+			"H12 H19", "prefetch=1"},
+		{"likewise, and the memory is full", tile,
+			Kernel{Class: BoundByDRAM, Levels: []Level{{Level: DRAM, Share: 0.9}}},
+			func(f *Facts) { f.Split = []string{"inline"} }, "H04", ""},
+		{"likewise, in theory", tile, Kernel{Class: BoundByDRAM}, func(f *Facts) { f.Split = []string{"inline"} },
+			"H04", ""},
 	} {
 		f := factsOf(t, c.config, c.kernel)
 		if c.more != nil {
