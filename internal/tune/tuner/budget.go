@@ -159,13 +159,16 @@ func (t *tuning) belowBound() bool {
 
 // finalCost is the likely time of what follows the search.
 func (t *tuning) finalCost() time.Duration {
-	plans := len(t.opts.Others) + 3 // the default, an expert's, and plain code or that for all sizes
-	if len(t.kernels) == 1 {
+	plans, compiled := len(t.opts.Others)+3, 3 // the default, an expert's, and plain code or that for all sizes
+	switch {
+	case t.goesOn():
+		plans, compiled = len(t.opts.Others)+1, 1 // the default
+	case len(t.kernels) == 1:
 		plans += maxFinalists
-	} else {
+	default:
 		plans++
 	}
-	cost := t.compileCost(3*len(t.calls)) + time.Duration(plans*len(t.calls))*t.tryCost()
+	cost := t.compileCost(compiled*len(t.calls)) + time.Duration(plans*len(t.calls))*t.tryCost()
 	if len(t.loops) > 0 {
 		plans += mostSpanPlans
 		cost += time.Duration(mostSpanPlans*(len(t.calls)+len(t.loops))) * t.tryCost()

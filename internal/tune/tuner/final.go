@@ -354,7 +354,9 @@ func (t *tuning) finalists() []*finalist {
 	first, err := lower.Plan(t.subject.bound.Program, o)
 	list = append(list, &finalist{name: defaultName, plan: first, err: err, needed: true, found: true})
 	usual := t.defaultPlan
-	list = append(list, t.experts()...)
+	if !t.goesOn() { // the program that this one is a version of was compared with an expert's plan
+		list = append(list, t.experts()...)
+	}
 	if t.about.Target.Kind() == lower.CPU {
 		list = append(list, &finalist{name: plainName, plan: t.plainPlan(), naive: true})
 	}
