@@ -32,45 +32,63 @@ func MaxFuse(f *lang.File) []*Joint {
 	names := f.Names()
 	defs := definitions(f)
 	var list []*Joint
-	var run []*lang.CallStep
-	end := func() {
-		if len(run) > 1 {
-			list = append(list, &Joint{unused(nameOf(run), names), run})
-		}
-		run = nil
-	}
-	var visit func(step lang.Step)
-	visit = func(step lang.Step) {
-		var body []lang.Step
-		switch step := step.(type) {
-		case *lang.CallStep:
-			if !joins(step, defs[step.Name.Name]) {
-				end()
-				return
+	eachRun(f, func(calls []*lang.CallStep) {
+		var run []*lang.CallStep
+		end := func() {
+			if len(run) > 1 {
+				list = append(list, &Joint{unused(nameOf(run), names), run})
 			}
-			if changes(run, defs, step) {
+			run = nil
+		}
+		for _, c := range calls {
+			if !joins(c, defs[c.Name.Name]) {
+				end()
+				continue
+			}
+			if changes(run, defs, c) {
 				end()
 			}
-			run = append(run, step)
-			return
-		case *lang.IterateStep:
-			body = step.Body
-		case *lang.UntilStep:
-			body = step.Body
+			run = append(run, c)
 		}
 		end()
-		for _, s := range body {
-			visit(s)
+	})
+	return list
+}
+
+// eachRun calls do for all calls of a file that follow each other, where there are several.
+func eachRun(f *lang.File, do func([]*lang.CallStep)) {
+	var visit func(steps []lang.Step)
+	visit = func(steps []lang.Step) {
+		var run []*lang.CallStep
+		end := func() {
+			if len(run) > 1 {
+				do(run)
+			}
+			run = nil
+		}
+		for _, step := range steps {
+			var body []lang.Step
+			switch step := step.(type) {
+			case *lang.CallStep:
+				run = append(run, step)
+				continue
+			case *lang.IterateStep:
+				body = step.Body
+			case *lang.UntilStep:
+				body = step.Body
+			}
+			end()
+			visit(body)
 		}
 		end()
 	}
+	var steps []lang.Step
 	for _, item := range f.Items {
 		if step, ok := item.(lang.Step); ok {
-			visit(step)
+			steps = append(steps, step)
 		}
 	}
-	end()
-	return list
+	visit(steps)
 }
 
 // longest is how long names may become that are made of several.
@@ -102,7 +120,7 @@ func definitions(f *lang.File) map[string]*lang.StencilDef {
 // joins reports whether a call may become part of another. It may not where the variable of a sum would hide what the
 // call passes.
 func joins(c *lang.CallStep, def *lang.StencilDef) bool {
-	if c.Domain != nil || def.Pragma != nil {
+	if c.Domain != nil || fixed(def) {
 		return false
 	}
 	passed := map[string]bool{}
@@ -111,15 +129,22 @@ func joins(c *lang.CallStep, def *lang.StencilDef) bool {
 	}
 	may := true
 	for _, st := range def.Body {
-		switch st.(type) {
-		case *lang.Storage, *lang.AssignDirective:
-			may = false
-		}
 		for _, x := range expressions(st) {
 			lang.WalkSums(x, func(s *lang.SumExpr) { may = may && !passed[s.Var.Name] })
 		}
 	}
 	return may
+}
+
+// fixed reports whether the user has fixed the schedule of a stencil, or where it keeps something.
+func fixed(def *lang.StencilDef) bool {
+	return def.Pragma != nil || slices.ContainsFunc(def.Body, func(st lang.Stmt) bool {
+		switch st.(type) {
+		case *lang.Storage, *lang.AssignDirective:
+			return true
+		}
+		return false
+	})
 }
 
 // changes reports whether calls change a scalar in an expression that another call passes: it is evaluated before them

@@ -34,8 +34,7 @@ const mostInlined = 2
 // too many. Stencils with a schedule or storage that the user has fixed, with local grids, boundaries, colors and
 // reductions stay as they are.
 func Inline(f *lang.File, p *ir.Program) []*Inlining {
-	made := irCalls(f, p)
-	names := f.Names()
+	defs, made, names := definitions(f), irCalls(f, p), f.Names()
 	var list []*Inlining
 	eachRun(f, func(run []*lang.CallStep) {
 		// The longest run that can be joined, from each call on.
@@ -43,7 +42,7 @@ func Inline(f *lang.File, p *ir.Program) []*Inlining {
 			n := len(run)
 			var in *Inlining
 			for ; n > 1 && in == nil; n-- {
-				in = inlined(f, p, run[:n], made, names)
+				in = inlined(p, run[:n], defs, made, names)
 			}
 			if in == nil {
 				run = run[1:]
@@ -59,51 +58,14 @@ func Inline(f *lang.File, p *ir.Program) []*Inlining {
 func irCalls(f *lang.File, p *ir.Program) map[*lang.CallStep]*ir.Call {
 	made := map[*lang.CallStep]*ir.Call{}
 	for name := range definitions(f) {
-		runs, groups := callsOf(p, name), distinct(f, calls(f, name))
-		if len(runs) != len(groups) {
-			continue
-		}
-		for n, steps := range groups {
-			for _, c := range steps {
-				made[c] = runs[n]
+		runs, steps := stepsOf(f, p, name)
+		for n, run := range runs {
+			for _, c := range steps[n] {
+				made[c] = run
 			}
 		}
 	}
 	return made
-}
-
-// eachRun calls do for all calls of a file that follow each other.
-func eachRun(f *lang.File, do func([]*lang.CallStep)) {
-	var visit func(steps []lang.Step)
-	visit = func(steps []lang.Step) {
-		var run []*lang.CallStep
-		end := func() {
-			if len(run) > 1 {
-				do(run)
-			}
-			run = nil
-		}
-		for _, step := range steps {
-			switch step := step.(type) {
-			case *lang.CallStep:
-				run = append(run, step)
-				continue
-			case *lang.IterateStep:
-				visit(step.Body)
-			case *lang.UntilStep:
-				visit(step.Body)
-			}
-			end()
-		}
-		end()
-	}
-	var steps []lang.Step
-	for _, item := range f.Items {
-		if step, ok := item.(lang.Step); ok {
-			steps = append(steps, step)
-		}
-	}
-	visit(steps)
 }
 
 // inliner makes a joint.
@@ -125,15 +87,11 @@ type shifted struct {
 }
 
 // inlined joins a run of calls; nil if it cannot be, or if nothing is computed anew.
-func inlined(f *lang.File, p *ir.Program, run []*lang.CallStep, made map[*lang.CallStep]*ir.Call,
-	names map[string]bool) *Inlining {
-	defs := definitions(f)
+func inlined(p *ir.Program, run []*lang.CallStep, defs map[string]*lang.StencilDef,
+	made map[*lang.CallStep]*ir.Call, names map[string]bool) *Inlining {
 	w := &inliner{
-		text: &sourceText{program: p, scalars: map[*ir.Scalar]string{}, hidden: map[string]bool{},
-			used: map[string]bool{}},
-		assigned: map[*ir.Grid]*ir.Stmt{}, before: map[*ir.Grid]bool{}, in: map[*ir.Stmt]*ir.Call{},
-		temps: map[shifted]*ir.Temp{},
-		out:   &Inlining{},
+		text: globalText(p), assigned: map[*ir.Grid]*ir.Stmt{}, before: map[*ir.Grid]bool{},
+		in: map[*ir.Stmt]*ir.Call{}, temps: map[shifted]*ir.Temp{}, out: &Inlining{},
 	}
 	for _, c := range run {
 		call := made[c]
@@ -183,12 +141,12 @@ func means(p *ir.Program, name string) bool {
 
 // plain reports whether a stencil's statements may stand in another one.
 func plain(def *lang.StencilDef, call *ir.Call) bool {
-	if def.Pragma != nil || slices.ContainsFunc(call.Arrays, func(a *ir.Array) bool { return a.Grid == nil }) {
+	if fixed(def) || slices.ContainsFunc(call.Arrays, func(a *ir.Array) bool { return a.Grid == nil }) {
 		return false
 	}
 	for _, st := range def.Body {
 		switch st := st.(type) {
-		case *lang.Storage, *lang.AssignDirective, *lang.BoundaryDecl:
+		case *lang.BoundaryDecl:
 			return false
 		case *lang.VarDecl:
 			if st.Domain != nil {

@@ -179,30 +179,9 @@ func TestInlineInExamples(t *testing.T) {
 
 // Random programs compute the same with what is inlined.
 func TestInlinedEqualsTheWhole(t *testing.T) {
-	programs := map[arith.Mode]int{}
-	for seed := range uint64(160) {
-		c, err := gen.MakeFaces(seed)
-		if err != nil {
-			t.Fatal(err)
-		}
-		mode := []arith.Mode{arith.Strict, arith.Contract}[seed%2]
-		v, err := fission.Make(fission.InlineVersion, diag.NewSource("t.loom", c.Source), mode)
-		if err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
-		if v == nil {
-			continue
-		}
-		programs[mode]++
-		for _, set := range c.Sets {
-			if err := same(t, c.Source, v.Source.Text, set, mode, seed); err != nil {
-				t.Fatalf("seed %d, %v: %v\n%s\n%s", seed, mode, err, c.Source, v.Source.Text)
-			}
-		}
-	}
-	for _, mode := range []arith.Mode{arith.Strict, arith.Contract} {
-		if programs[mode] < 50 {
-			t.Errorf("%v: only %d random programs are joined", mode, programs[mode])
-		}
-	}
+	equalTheWhole(t, 160, 50, []arith.Mode{arith.Strict, arith.Contract},
+		func(seed uint64) (*gen.Case, string, error) {
+			c, err := gen.MakeFaces(seed)
+			return c, fission.InlineVersion, err
+		})
 }

@@ -58,10 +58,7 @@ func Share(f *lang.File, p *ir.Program, most int, all bool) []*Sharing {
 			continue
 		}
 		b := newBody(def, calls(f, def.Name.Name))
-		runs, steps := callsOf(p, def.Name.Name), distinct(f, b.calls)
-		if len(runs) != len(steps) {
-			continue
-		}
+		runs, steps := stepsOf(f, p, def.Name.Name)
 		for n, run := range runs {
 			s := &Sharing{Stencil: def.Name.Name, program: p, body: b, call: run, steps: steps[n],
 				domains: map[*ir.Stmt]bool{}}
@@ -76,6 +73,16 @@ func Share(f *lang.File, p *ir.Program, most int, all bool) []*Sharing {
 		}
 	}
 	return list
+}
+
+// stepsOf returns the calls of a stencil in a program, and the calls in its file that each stands for: those that are
+// the same are one. There are none if it is not known which is which.
+func stepsOf(f *lang.File, p *ir.Program, stencil string) (runs []*ir.Call, steps [][]*lang.CallStep) {
+	runs, steps = callsOf(p, stencil), distinct(f, calls(f, stencil))
+	if len(runs) != len(steps) {
+		return nil, nil
+	}
+	return runs, steps
 }
 
 // distinct groups calls that are the same.

@@ -21,9 +21,14 @@ type sourceText struct {
 	failed  bool // an expression cannot be written
 }
 
+// globalText returns a writer of expressions where all names mean what they do in the file.
+func globalText(p *ir.Program) *sourceText {
+	return &sourceText{program: p, scalars: map[*ir.Scalar]string{}, hidden: map[string]bool{}, used: map[string]bool{}}
+}
+
 // newSourceText returns a writer of expressions in a stencil's body, for one of its calls.
 func newSourceText(p *ir.Program, b *body, call *lang.CallStep) *sourceText {
-	s := &sourceText{program: p, scalars: map[*ir.Scalar]string{}, hidden: map[string]bool{}, used: map[string]bool{}}
+	s := globalText(p)
 	for _, f := range b.def.Formals {
 		s.hidden[f.Name.Name] = true
 	}

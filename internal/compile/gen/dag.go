@@ -23,21 +23,36 @@ func MakeDAG(seed uint64) (*Case, error) { return makeDAG(seed, false) }
 func MakeAlike(seed uint64) (*Case, error) { return makeDAG(seed, true) }
 
 func makeDAG(seed uint64, alike bool) (*Case, error) {
+	return makeOf(seed, 1<<32, 0, func(d *dag) string {
+		d.alike = alike
+		return d.program()
+	}, func(p *ir.Program) error {
+		if n := statementsOf(p); n < 10 || len(p.Calls) < 2 {
+			return fmt.Errorf("%d statements in %d calls are left", n, len(p.Calls))
+		}
+		return nil
+	})
+}
+
+// makeOf returns the first program that is written for a seed, is right, and has what is wanted. Of a kind of programs
+// the random numbers begin elsewhere than of others. Sizes are as small as the program allows, and grown so often at
+// the least.
+func makeOf(seed, kind uint64, grown int, write func(*dag) string, wanted func(*ir.Program) error) (*Case, error) {
 	var last error
 	for try := range uint64(attempts) {
-		d := &dag{Rand: rand.New(rand.NewPCG(seed, 1<<32+try)), alike: alike}
-		source := d.program()
+		d := &dag{Rand: rand.New(rand.NewPCG(seed, kind+try))}
+		source := write(d)
 		p, diags := lang.Load(diag.NewSource(name(seed), source))
 		if p == nil {
 			last = fmt.Errorf("%s\n%s", first(diags), source)
 			continue
 		}
-		if n := statementsOf(p); n < 10 || len(p.Calls) < 2 {
-			last = fmt.Errorf("%d statements in %d calls are left\n%s", n, len(p.Calls), source)
+		if err := wanted(p); err != nil {
+			last = fmt.Errorf("%w\n%s", err, source)
 			continue
 		}
-		for grown := range 4 {
-			set := d.sizes(grown)
+		for n := grown; n < mostGrown; n++ {
+			set := d.sizes(n)
 			_, errs := p.Bind(set)
 			if last = fmt.Errorf("%s\n%s", first(errs), source); errs == nil {
 				return &Case{Seed: seed, Source: source, Program: p, Sets: []map[string]string{set}}, nil
@@ -46,6 +61,9 @@ func makeDAG(seed uint64, alike bool) (*Case, error) {
 	}
 	return nil, fmt.Errorf("seed %d: after %d programs: %w", seed, attempts, last)
 }
+
+// mostGrown is how many sizes of a program are tried.
+const mostGrown = 4
 
 // statementsOf counts the statements of a program; what nothing reads is none.
 func statementsOf(p *ir.Program) int {
@@ -208,14 +226,7 @@ func (d *dag) stencil(statements int) (stencil, call string) {
 			d.lane[g] = d.now
 		}
 	}
-	name := d.fresh("step")
-	var formals []string
-	for g := range d.formals {
-		formals = append(formals, g)
-	}
-	slices.Sort(formals)
-	list := strings.Join(formals, ", ")
-	call = fmt.Sprintf("%s (%s);", name, list)
+	stencil, call = d.closed(d.fresh("step"), lines)
 	if d.wraps == "" && d.IntN(2) == 0 {
 		var ranges []string
 		for _, p := range d.params() {
@@ -223,7 +234,19 @@ func (d *dag) stencil(statements int) (stencil, call string) {
 		}
 		call = "[" + strings.Join(ranges, ", ") + "] : " + call
 	}
-	return fmt.Sprintf("stencil %s (%s) {\n%s\n}\n", name, list, strings.Join(lines, "\n")), call
+	return stencil, call
+}
+
+// closed returns the stencil of some lines, whose formal arguments are the grids that they name, and its call.
+func (d *dag) closed(name string, lines []string) (stencil, call string) {
+	var formals []string
+	for g := range d.formals {
+		formals = append(formals, g)
+	}
+	slices.Sort(formals)
+	list := strings.Join(formals, ", ")
+	return fmt.Sprintf("stencil %s (%s) {\n%s\n}\n", name, list, strings.Join(lines, "\n")),
+		fmt.Sprintf("%s (%s);", name, list)
 }
 
 // sum writes a sum of some terms whose coefficients add up to less than 1. It reads no other cells of the grid without.

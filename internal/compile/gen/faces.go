@@ -2,12 +2,10 @@ package gen
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 
-	"github.com/gridloom/gridloom/internal/compile/diag"
-	"github.com/gridloom/gridloom/internal/compile/lang"
+	"github.com/gridloom/gridloom/internal/compile/ir"
 )
 
 // MakeFaces returns the program of a seed that is made of pairs of calls: the first leaves values, such as fluxes
@@ -15,26 +13,12 @@ import (
 // follow. Domains are such that all cells that are read have values. Some pairs are in the opposite order. Contents
 // stay from -1 to 1.
 func MakeFaces(seed uint64) (*Case, error) {
-	var last error
-	for try := range uint64(attempts) {
-		f := &faces{dag{Rand: rand.New(rand.NewPCG(seed, 1<<33+try))}}
-		source := f.program()
-		p, diags := lang.Load(diag.NewSource(name(seed), source))
-		if p == nil {
-			last = fmt.Errorf("%s\n%s", first(diags), source)
-			continue
-		}
-		set := f.sizes(2)
-		_, errs := p.Bind(set)
-		if last = fmt.Errorf("%s\n%s", first(errs), source); errs == nil {
-			return &Case{Seed: seed, Source: source, Program: p, Sets: []map[string]string{set}}, nil
-		}
-	}
-	return nil, fmt.Errorf("seed %d: after %d programs: %w", seed, attempts, last)
+	return makeOf(seed, 1<<33, 2, func(d *dag) string { return (&faces{d}).program() },
+		func(*ir.Program) error { return nil })
 }
 
 // faces writes one such program.
-type faces struct{ dag }
+type faces struct{ *dag }
 
 func (f *faces) program() string {
 	f.rank = []int{1, 2, 3, 3}[f.IntN(4)]
@@ -119,15 +103,10 @@ func (f *faces) pass(name string, targets []string, margin int) (stencil, call s
 			lines = append(lines, fmt.Sprintf("  %s%s = %s;", g, cell, f.sum(locals, nil, "")))
 		}
 	}
-	var formals, ranges []string
-	for g := range f.formals {
-		formals = append(formals, g)
-	}
-	slices.Sort(formals)
+	var ranges []string
 	for _, p := range f.params() {
 		ranges = append(ranges, fmt.Sprintf("%d:%s-%d", margin, p, margin+1))
 	}
-	list := strings.Join(formals, ", ")
-	return fmt.Sprintf("stencil %s (%s) {\n%s\n}\n", name, list, strings.Join(lines, "\n")),
-		fmt.Sprintf("[%s] : %s (%s);", strings.Join(ranges, ", "), name, list)
+	stencil, call = f.closed(name, lines)
+	return stencil, "[" + strings.Join(ranges, ", ") + "] : " + call
 }

@@ -198,6 +198,9 @@ func (t *tuning) singles() schedule.Plan {
 // goesOn reports whether the search goes on from kernels of all loops, which were the best plan of the program of which
 // this one is a version. Kernels of single calls are not searched then.
 func (t *tuning) goesOn() bool {
+	if len(t.opts.from) == 0 {
+		return false
+	}
 	within := map[string]bool{} // the calls of such loops
 	for _, l := range t.loops {
 		for _, depth := range l.depths {
