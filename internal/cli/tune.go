@@ -165,7 +165,11 @@ func (c *tuneCmd) Run(a *app) error {
 		}
 	}
 	if tuned.Interrupted {
-		show.say("interrupted: the same command with --resume %s goes on", tuned.Session.ID)
+		option := "--resume " + tuned.Session.ID
+		if tuned.Of != o.Version {
+			option = "--plan fission=" + tuned.Of + " " + option
+		}
+		show.say("interrupted: the same command with %s goes on", option)
 		return &failure{status: exitInterrupted}
 	}
 	return nil

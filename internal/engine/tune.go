@@ -35,6 +35,8 @@ type Tuned struct {
 	Version tuner.Version // of the program, that all this is of
 	About   measure.About
 	Session session.Session // what the store calls it; without a store its ID is empty
+	// Of is the version of the program that the session is of: where a search was ended, that which was searched then.
+	Of string
 	// Stored is what the store has on the program's plans at all sizes after the search, if a
 	// library is to be made.
 	Stored []StoredPlans
@@ -66,6 +68,7 @@ func Tune(ctx context.Context, r TuneRequest) (*Tuned, error) {
 		if t == nil {
 			return nil, err
 		}
+		t.Of = v.Name
 		by[t.Result], last = t, t
 		return t.Result, err
 	}
@@ -75,7 +78,7 @@ func Tune(ctx context.Context, r TuneRequest) (*Tuned, error) {
 		r.Adviser = r.adviser(own)
 		t, err := r.tune(ctx)
 		if t != nil {
-			t.Version = own
+			t.Version, t.Of = own, own.Name
 		}
 		return t, err
 	}

@@ -196,7 +196,7 @@ func RunVersions(ctx context.Context, o Options, src *diag.Source,
 	if of.Name != "" {
 		best.nameVersion(of.Name, whole)
 	}
-	best.Versions = list
+	best.Versions, best.Interrupted = list, ctx.Err() != nil
 	best.Notes = append(best.Notes, versionsText(list, of.Name))
 	tell(best)
 	return best, of, nil

@@ -360,3 +360,23 @@ func TestInliningIsTuned(t *testing.T) {
 		}
 	}
 }
+
+// A version's search that is interrupted leaves the best that was found before, and the result says so.
+func TestVersionsAreInterrupted(t *testing.T) {
+	b := program(t, outputs)
+	src := diag.NewSource("outputs.loom", outputs)
+	ctx, interrupt := context.WithCancel(t.Context())
+	r, v, err := RunVersions(ctx, Options{Bound: b, Trials: 8}, src,
+		func(_ context.Context, _ Options, v Version) (*Result, error) {
+			if v.Name != "" {
+				interrupt()
+				return nil, context.Canceled
+			}
+			plan := "both[0:2]@1{family=cells}"
+			return &Result{Best: plan, Spills: 8, Contenders: []Contender{{Plan: plan, Seconds: 2}}}, nil
+		})
+	if err != nil || v.Name != "" || !r.Interrupted || r.seconds() != 2 || len(r.Versions) != 2 ||
+		r.Versions[1].Failed == "" {
+		t.Errorf("%v, %q: interrupted %v, %+v", err, v.Name, r.Interrupted, r.Versions)
+	}
+}
