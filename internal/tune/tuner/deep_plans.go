@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/pipeline"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/tune/deep"
 )
@@ -117,6 +118,33 @@ func (l *tunedLoop) saved(seconds map[*tunedCall]float64) float64 {
 func (l *tunedLoop) savedBy(versions []deep.Version) float64 {
 	_, seconds := deep.Greedy(l.count, versions)
 	return l.executions * (float64(l.count)*versions[0].Seconds - seconds)
+}
+
+// bytesSavedBy returns the bytes that the versions need not move, as the loop is carried out. The first is plain.
+func (l *tunedLoop) bytesSavedBy(versions []deep.Version) float64 {
+	moved := slices.Clone(versions)
+	moved[0].Seconds = 0
+	for _, call := range l.calls {
+		moved[0].Seconds += float64(call.points) * call.bytes
+	}
+	for i, v := range moved[1:] {
+		bytes, err := l.bytes(v.Depth)
+		if err != nil {
+			return 0
+		}
+		moved[i+1].Seconds = bytes
+	}
+	return l.savedBy(moved)
+}
+
+// bytes returns what a kernel of so many iterations moves: every grid that they read or leave once.
+func (l *tunedLoop) bytes(depth int64) (float64, error) {
+	cell, err := pipeline.Bytes(l.program, l.Loop, depth)
+	points := int64(0)
+	for _, call := range l.calls {
+		points = max(points, call.points)
+	}
+	return cell * float64(points), err
 }
 
 // in returns those of the versions that a plan has, and the plain one.

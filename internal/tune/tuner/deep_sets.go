@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/gridloom/gridloom/internal/compile/graph"
-	"github.com/gridloom/gridloom/internal/compile/pipeline"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/tune/costmodel"
 )
@@ -130,16 +129,12 @@ func (l *loopSearch) goOn(ctx context.Context, at int, other *alternatives) erro
 // memoryBinds reports whether the best kernel of a loop's iteration moves what it has to nearly as fast as a copy does.
 // It is taken to where that is not known.
 func (l *loopSearch) memoryBinds() bool {
-	bytes, err := pipeline.Bytes(l.loop.program, l.loop.Loop, 1)
+	bytes, err := l.loop.bytes(1)
 	best := l.bestOfOne()
 	if err != nil || best == nil || l.result.Bound.CopyGBs == 0 {
 		return true
 	}
-	points := int64(0)
-	for _, call := range l.loop.calls {
-		points = max(points, call.points)
-	}
-	class, _ := costmodel.ByTraffic(bytes*float64(points), best.Seconds, l.result.Bound.CopyGBs)
+	class, _ := costmodel.ByTraffic(bytes, best.Seconds, l.result.Bound.CopyGBs)
 	return class == costmodel.Memory
 }
 

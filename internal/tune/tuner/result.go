@@ -46,7 +46,8 @@ type Result struct {
 	Drift     []DriftPoint   `json:"drift,omitempty"` // the default's time, from time to time
 	Totals    map[string]int `json:"totals"`
 
-	unfit bool // no kernel of all statements of an iteration works
+	unfit   bool // no kernel of all statements of an iteration works
+	atBound bool // memory binds the best plan
 }
 
 // Idleness says in which part of the search the device had no variant to measure.

@@ -128,7 +128,7 @@ func RunVersions(ctx context.Context, o Options, src *diag.Source,
 	if !spills {
 		versions = slices.DeleteFunc(versions, func(v Version) bool { return !v.withoutSpills() })
 	}
-	if ctx.Err() != nil || failed != nil || !spills && (len(versions) == 0 || whole.atBound()) {
+	if ctx.Err() != nil || failed != nil || !spills && (len(versions) == 0 || whole.atBound) {
 		tell(whole)
 		return whole, own, failed
 	}
@@ -276,11 +276,6 @@ func (o *Options) now() time.Time {
 		return o.Clock()
 	}
 	return time.Now()
-}
-
-// atBound reports whether the best plan is so near to the speed of a copy that memory binds it.
-func (r *Result) atBound() bool {
-	return len(r.Contenders) > 0 && r.Bound.GStencils > 0 && r.Contenders[0].Fraction >= nearBound
 }
 
 // versionsOf returns the versions of a program, each text once, that compute the same as it at a small size.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -37,14 +38,25 @@ func (s *Search) run(ctx context.Context, lab measure.Lab, b *ir.Binding, set ma
 	return r, worked(ctx, r, err)
 }
 
-// runVersions does so, and tunes versions of the source where the program's kernels spill. It returns the version that
-// is the fastest.
+// runVersions does so, and tunes versions of the source where they may be faster. It returns the version that is the
+// fastest, and logs what the search notes.
 func (s *Search) runVersions(ctx context.Context, lab measure.Lab, src *diag.Source, b *ir.Binding,
 	set map[string]string) (*tuner.Result, tuner.Version, error) {
-	r, v, err := tuner.RunVersions(ctx, s.options(lab, b, set), src,
+	o := s.options(lab, b, set)
+	o.Events = func(e tuner.Event) {
+		if e.Kind == tuner.EventNote {
+			fmt.Fprintf(s.Log, "  %s\n", e.Text)
+		}
+	}
+	r, v, err := tuner.RunVersions(ctx, o, src,
 		func(ctx context.Context, o tuner.Options, _ tuner.Version) (*tuner.Result, error) {
 			return tuner.Run(ctx, o)
 		})
+	if r != nil {
+		for _, v := range r.Versions {
+			fmt.Fprintf(s.Log, "  version %q: %.4g s in %d trials\n", v.Version, v.Seconds, v.Trials)
+		}
+	}
 	return r, v, worked(ctx, r, err)
 }
 
