@@ -108,9 +108,10 @@ func declarePlanes(axes []string) ([]schedule.Param, []schedule.Constraint) {
 		{
 			Name: "columns", Role: schedule.HeldColumns,
 			Doc: "whose columns threads hold in registers where others read the same planes in shared memory: those " +
-				"of grids, of statements, too, or none",
+				"of grids, of statements, too, and of grids that statements read which are computed on a halo, or none",
 			Source: "Rawat et al. 2019, section III-A", Default: schedule.Word(schedule.GridColumns),
-			Values: schedule.Words(schedule.GridColumns, schedule.AllColumns, schedule.NoColumns),
+			Values: schedule.Words(schedule.GridColumns, schedule.AllColumns, schedule.HaloColumns,
+				schedule.NoColumns),
 		},
 		storeParam(),
 		sizesParam(),
@@ -125,5 +126,6 @@ func declarePlanes(axes []string) ([]schedule.Param, []schedule.Constraint) {
 var heldColumns = map[string]pipeline.Held{
 	schedule.GridColumns: pipeline.HeldGrids,
 	schedule.AllColumns:  pipeline.HeldAll,
+	schedule.HaloColumns: pipeline.HeldHalos,
 	schedule.NoColumns:   pipeline.HeldNone,
 }

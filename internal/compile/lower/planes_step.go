@@ -226,36 +226,21 @@ func (s *planeStep) cell(outer, body *scope, i, row int, plane kernel.Expr, plac
 		return &kernel.Load{Buffer: s.planes[from], Index: s.element(from, slot, place, moved)}
 	})
 	c.stage.held = func(c *cell, a *ir.Access, v *graph.Value) kernel.Expr {
-		if row < 0 || !s.plan.InColumn(st, a) {
-			switch {
-			case v.Def != nil:
-				return nil
-			case row >= 0 && !s.guarded && s.plan.Straight(st, a): // the cell's own, though the stage has a halo
-				age := s.plan.Lags[i] - a.Index[0].Offset
-				if column := s.plan.ColumnOf(v); s.columns[column] != nil && column.Has(-age) {
-					return kernel.V(s.columns[column][row][age+column.Newest])
-				}
-			}
+		if x := s.inRegisters(i, row, a, v); x != nil {
+			return x
+		}
+		switch {
+		case row < 0 || !s.plan.InColumn(st, a):
 			return s.fromTile(s.plan.TileOf(v), i, place, a)
+		case v.Def != nil:
+			return nil
+		case s.rimless && s.pipeline.InPlace(v.Memory):
+			return s.inPlace(c, row, a, v)
 		}
-		age := s.plan.Lags[i] - a.Index[0].Offset
-		if from := s.pipeline.Stage(v); from != nil {
-			if !s.plan.Holds(from) {
-				return nil
-			}
-			return kernel.V(s.held[from][row][age-s.plan.Lags[from.Number]])
+		if x := s.fromTile(s.plan.TileOf(v), i, place, a); x != nil {
+			return x
 		}
-		column := s.plan.ColumnOf(v)
-		if s.guarded || s.columns[column] == nil || !column.Has(-age) {
-			if s.rimless && s.pipeline.InPlace(v.Memory) {
-				return s.inPlace(c, row, a, v)
-			}
-			if x := s.fromTile(s.plan.TileOf(v), i, place, a); x != nil {
-				return x
-			}
-			return s.fromTile(s.newest[column], i, place, a)
-		}
-		return kernel.V(s.columns[column][row][age+column.Newest])
+		return s.fromTile(s.newest[s.plan.ColumnOf(v)], i, place, a)
 	}
 	if !s.guarded && row >= 0 && s.set.Word(schedule.LoadOrder) == schedule.TermLoads {
 		c.stage.terms = terms{}
@@ -268,6 +253,31 @@ func (s *planeStep) cell(outer, body *scope, i, row int, plane kernel.Expr, plac
 		c.stage.assigned, c.stage.inside = all, all
 	}
 	return c
+}
+
+// inRegisters is what an access of a stage leads to from one of the rows of a thread, where the thread holds that: it
+// is in its own column, or in that of another of its rows. Else it is nil.
+func (s *planeStep) inRegisters(i, row int, a *ir.Access, v *graph.Value) kernel.Expr {
+	by, ok := s.plan.Rows(s.pipeline.Stages[i], a)
+	to := int64(row) + by
+	if row < 0 || !ok || to < 0 || to >= int64(len(s.own)) {
+		return nil
+	}
+	age := s.plan.Lags[i] - a.Index[0].Offset // of the plane, less that of the newest there is
+	var column []*kernel.Var
+	if from := s.pipeline.Stage(v); from != nil {
+		age -= s.plan.Lags[from.Number]
+		if s.held[from] != nil {
+			column = s.held[from][to]
+		}
+	} else if c := s.plan.ColumnOf(v); v.Def == nil && !s.guarded && s.columns[c] != nil {
+		age += c.Newest
+		column = s.columns[c][to]
+	}
+	if age < 0 || age >= int64(len(column)) {
+		return nil
+	}
+	return kernel.V(column[age])
 }
 
 // value computes a stage at a cell; assigned is the condition that its statement does, nil if that is known.

@@ -50,6 +50,9 @@ func TestPlanes(t *testing.T) {
 		{"double", "", inside, "block=4x16,rows=2,chunk=7,prefetch=1,columns=all,loads=statements"},
 		{"float", "", inside, "block=4x16,chunk=7,stages=1,columns=none,refetch=no"},
 		{"double", "", inside, "block=8x32,rows=2,chunk=0,prefetch=1,stages=2,copy=tensor,loads=terms"},
+		{"double", "", inside, "block=4x16,rows=3,chunk=7,prefetch=1,columns=halos"},
+		{"float", "boundary u : mirror;", rims, "block=4x16,rows=4,chunk=7,stages=1,columns=halos,refetch=no"},
+		{"double", "boundary u, x, y, z : clamp;", all, "block=4x16,rows=4,chunk=7,stages=1,copy=tensor,columns=halos"},
 		{"double", "", rims, "block=4x16,chunk=7,columns=all"},
 		{"float", "", rims, "block=8x32,rows=2,chunk=0,stages=1,copy=tensor,loads=statements"},
 		{"double", "boundary u : mirror;", rims, "block=2x64,chunk=7,stages=2,refetch=no,prefetch=1"},
@@ -153,6 +156,39 @@ func TestPlanesStoreResultsAlone(t *testing.T) {
 			if strings.Contains(text, "(store "+name+" ") {
 				t.Errorf("%s is stored", name)
 			}
+		}
+	}
+}
+
+// A thread with several rows finds what it holds of one of them in registers, for its other rows, too: of 8 accesses to
+// the rows beside its 4, 2 lead to another thread's.
+func TestPlanesHeldByRows(t *testing.T) {
+	const text = `
+parameter L, M, N;
+iterator k, j, i;
+double u[L,M,N], g[L,M,N], v[L,M,N];
+copyin u, v;
+copyout v;
+stencil first (g, u) { g[k][j][i] = u[k-1][j][i] + 0.5*u[k+1][j][i] - u[k][j+1][i] + 0.25*u[k][j-1][i]; }
+stencil second (v, g) { v[k][j][i] = g[k-1][j][i] - 0.5*g[k+1][j][i] + 0.3*g[k][j-1][i] - g[k][j+1][i]; }
+[1:L-2, 1:M-2, 0:N-1] : first (g, u);
+[2:L-3, 2:M-3, 0:N-1] : second (v, g);
+`
+	p := load(t, "rows", text)
+	b := bind(t, p, "L=20 M=30 N=40").In(arith.Contract)
+	for _, c := range []struct {
+		config string
+		u, g   int // loads from shared memory; of u those of each row's newest cell, too
+	}{{"columns=halos", 4 + 2, 2}, {"columns=all", 16, 2}, {"columns=grids", 16, 16}} {
+		config := "sequence[0:2]@1{family=planes,block=4x32,rows=4,chunk=7,stages=1," + c.config + "}"
+		o := lower.Options{Target: lower.GPU, Bound: b, Sized: true, Plan: plan(t, config)}
+		m, err := lower.Program(b.Program, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _, _ := strings.Cut(kernel.Text(m.Spans[0].Launches[0].Kernel), "halo_cell")
+		if u, g := strings.Count(text, "(load u_tile"), strings.Count(text, "(load g_planes"); u != c.u || g != c.g {
+			t.Errorf("%s: %d loads of u and %d of g, and not %d and %d\n%s", c.config, u, g, c.u, c.g, text)
 		}
 	}
 }

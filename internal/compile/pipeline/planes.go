@@ -34,6 +34,7 @@ type Held uint8
 const (
 	HeldGrids Held = iota // those of grids of memory
 	HeldAll               // those of stages, too
+	HeldHalos             // those, and also of grids that are read for a stage which is computed on a halo
 	HeldNone              // neither: threads read planes that are there for others
 )
 
@@ -111,7 +112,7 @@ func NewPlanes(p *Pipeline, keeps Keeps) (*Planes, error) {
 	}
 	for i, st := range p.Stages {
 		_ = st.Accesses(func(a *ir.Access, v *graph.Value) error {
-			if v.Def != nil || !s.InColumn(st, a) {
+			if v.Def != nil || !s.InColumn(st, a) && !(s.keeps.Held == HeldHalos && s.Straight(st, a)) {
 				return nil
 			}
 			plane := a.Index[0].Offset - s.Lags[i]
@@ -142,8 +143,8 @@ func (t *Tile) Has(plane int64) bool {
 	return t != nil && plane <= t.Newest && plane > t.Newest-t.Planes
 }
 
-// Holds reports whether threads hold the columns of their own cells of a stage in registers.
-func (s *Planes) Holds(st *Stage) bool { return s.keeps.Held == HeldAll || !s.shared[st] }
+// holdsAll reports whether threads hold columns of stages in registers that are in shared memory for others, too.
+func (s *Planes) holdsAll() bool { return s.keeps.Held == HeldAll || s.keeps.Held == HeldHalos }
 
 // delay has stages compute a plane as late as others allow: then few planes of it are held, and it reads the same
 // planes of memory as those that read it.
@@ -255,15 +256,28 @@ func (s *Planes) InColumn(st *Stage, a *ir.Access) bool { return s.Own(st) && s.
 
 // Straight reports whether an access leads from each cell of a stage along the stream alone.
 func (s *Planes) Straight(st *Stage, a *ir.Access) bool {
+	by, ok := s.Rows(st, a)
+	return ok && by == 0
+}
+
+// Rows returns how many rows of a plane an access leads on from each cell of a stage, and whether it leads to no other
+// column of that plane.
+func (s *Planes) Rows(st *Stage, a *ir.Access) (by int64, ok bool) {
 	if !s.Whole(a) {
-		return false
+		return 0, false
 	}
+	last := len(a.Index) - 1
 	for d, ix := range a.Index {
-		if d > 0 && ix.Offset != 0 || !st.straight(a, d) {
-			return false
+		if d == 1 && d < last {
+			by = ix.Offset
+		} else if d > 0 && ix.Offset != 0 {
+			return 0, false
+		}
+		if !st.straight(a, d) {
+			return 0, false
 		}
 	}
-	return true
+	return by, true
 }
 
 // straight reports whether no boundary leads an access of a stage to another cell on a dimension than its index says.
@@ -294,7 +308,7 @@ func (s *Planes) reads(st *Stage, f func(planeRead)) {
 			if err != nil {
 				return err
 			}
-			f(planeRead{from, low, high, !s.shared[from] || s.keeps.Held == HeldAll && s.InColumn(st, a)})
+			f(planeRead{from, low, high, !s.shared[from] || s.holdsAll() && s.InColumn(st, a)})
 		}
 		return nil
 	})

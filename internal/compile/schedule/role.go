@@ -76,7 +76,7 @@ const (
 	// its terms after others: TogetherLoads, StatementLoads or TermLoads.
 	LoadOrder
 	// HeldColumns says which columns of their own cells threads hold in registers where neighbours read the same planes
-	// in shared memory: GridColumns, AllColumns or NoColumns.
+	// in shared memory: GridColumns, AllColumns, HaloColumns or NoColumns.
 	HeldColumns
 	// Refetch says whether planes that columns read before neighbours do are copied to shared memory again for those,
 	// or stay there: RefetchedPlanes or KeptPlanes.
@@ -137,6 +137,7 @@ const (
 
 	GridColumns = "grids" // HeldColumns: those of grids of memory
 	AllColumns  = "all"   // HeldColumns: those of statements, too
+	HaloColumns = "halos" // HeldColumns: those, and also for statements that are computed on a halo
 	NoColumns   = "none"  // HeldColumns: neither, as far as the planes are there
 
 	RefetchedPlanes = "yes" // Refetch
