@@ -152,7 +152,7 @@ var gains = map[string][3]string{ // by mode of arithmetic; "" if nothing is sha
 		"9: 588 operations become 393, 179 loads 176"},
 	"rhs4sgcurv": {"20: 1321 operations become 769, 259 loads 292", "18: 1015 operations become 610, 259 loads 282",
 		"20: 1321 operations become 762, 259 loads 281"},
-	"rician": {"1: 54 operations become 49, 14 loads 16", "", "1: 54 operations become 49, 14 loads 16"},
+	"rician": {"1: 45 operations become 40, 14 loads 16", "", "1: 45 operations become 40, 14 loads 16"},
 	"smooth27": {"2: 32 operations become 20, 27 loads 17", "2: 29 operations become 17, 27 loads 17",
 		"3: 32 operations become 18, 27 loads 16"},
 	"sw4": {"9: 803 operations become 569, 189 loads 174", "9: 574 operations become 418, 189 loads 177",
