@@ -171,7 +171,7 @@ func (o *ComplexOptions) tune(ctx context.Context, c ComplexCase) (*ComplexRow, 
 	row := &ComplexRow{}
 	done := func() bool {
 		return slices.ContainsFunc(o.Have, func(r ComplexRow) bool {
-			return r.Key() == row.Key() && r.Commit == o.Commit
+			return r.Key() == row.Key() && o.stands(r.Commit, r.Budget)
 		})
 	}
 	found, err := o.tuneAs(ctx, c, row, done, "", nil)

@@ -141,7 +141,7 @@ func (o *ComplexVersionsOptions) measure(ctx context.Context, x caseVersion) (*C
 	done := func() bool {
 		row.Version = x.version.Name
 		return slices.ContainsFunc(o.Rows, func(r ComplexVersionRow) bool {
-			return r.Key() == row.Key() && r.Commit == o.Commit
+			return r.Key() == row.Key() && o.stands(r.Commit, r.Budget)
 		})
 	}
 	found, err := o.tuneAs(ctx, x.ComplexCase, &row.ComplexRow, done, x.version.source, func(t *tuner.Options) {

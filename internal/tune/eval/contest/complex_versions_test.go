@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gridloom/gridloom/examples"
 	"github.com/gridloom/gridloom/internal/compile/lower"
@@ -102,6 +103,22 @@ func TestComplexVersions(t *testing.T) {
 		ComplexOptions: o.ComplexOptions, Versions: o.Versions, Rows: rows, Keep: o.Keep,
 	}); err != nil || len(again) != 0 {
 		t.Errorf("%d rows again: %v", len(again), err)
+	}
+	// Another commit measures both again, and, if only those are wanted that are missing, none, or those that had less
+	// time.
+	for _, c := range []struct {
+		missing bool
+		had     float64 // of the first row
+		want    int
+	}{{false, 9, 2}, {true, 9, 0}, {true, 8, 1}} {
+		o := o
+		o.Commit, o.Missing, o.Budget = "def", c.missing, 9*time.Second
+		o.Rows = slices.Clone(rows)
+		o.Rows[0].Budget, o.Rows[1].Budget = c.had, 9
+		o.Keep = func(ComplexVersionRow) error { return nil }
+		if again, err := Versions(t.Context(), o); err != nil || len(again) != c.want {
+			t.Errorf("%+v: %d rows again: %v", c, len(again), err)
+		}
 	}
 	base, shared := rows[0], rows[1]
 	if base.Version != "global-base" || base.Families != "tile" || shared.Version != "shared-base" ||

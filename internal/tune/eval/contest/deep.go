@@ -81,7 +81,9 @@ func (o *DeepOptions) search(ctx context.Context, r bench.SuiteRow) (*DeepRow, e
 		Case: r.Case, DType: r.DType, Boundary: r.Boundary, Grid: r.Grid, Steps: r.Steps, Budget: o.Budget.Seconds(),
 		Device: about.Name, Driver: about.Driver, Commit: o.Commit,
 	}
-	if slices.ContainsFunc(o.Have, func(x DeepRow) bool { return x.Key() == row.Key() && x.Commit == o.Commit }) {
+	if slices.ContainsFunc(o.Have, func(x DeepRow) bool {
+		return x.Key() == row.Key() && o.stands(x.Commit, x.Budget)
+	}) {
 		return nil, nil
 	}
 	b, set, err := r.Program()

@@ -96,7 +96,9 @@ func (o *DepthsOptions) tune(ctx context.Context, p *ir.Program) (*DepthsRow, er
 		Program: p.Name, Sizes: sizesOf(b), DType: p.Grids[0].Type.Word(), Budget: o.Budget.Seconds(),
 		Device: about.Name, Driver: about.Driver, Commit: o.Commit,
 	}
-	if slices.ContainsFunc(o.Have, func(r DepthsRow) bool { return r.Key() == row.Key() && r.Commit == o.Commit }) {
+	if slices.ContainsFunc(o.Have, func(r DepthsRow) bool {
+		return r.Key() == row.Key() && o.stands(r.Commit, r.Budget)
+	}) {
 		return nil, nil
 	}
 	fmt.Fprintf(o.Log, "%s, %s\n", row.Program, row.Sizes)

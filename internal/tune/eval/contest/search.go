@@ -22,9 +22,17 @@ type Search struct {
 	Strategy string
 	Within   time.Duration // no search is begun that would end later; 0 is no limit
 
+	// Missing leaves out what a search of another commit has found as well, if it had as much time.
+	Missing bool
+
 	Open   func(context.Context) (measure.Lab, error)
 	Commit string
 	Log    io.Writer
+}
+
+// stands reports whether a row of a commit, whose search had so many seconds, is not measured again.
+func (s *Search) stands(commit string, budget float64) bool {
+	return commit == s.Commit || s.Missing && budget >= s.Budget.Seconds()
 }
 
 // run tunes a program as tune does where nothing is known, but for the options that are changed.
