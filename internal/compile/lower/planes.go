@@ -21,7 +21,8 @@ type planeBlock struct {
 	*spanKernel
 	plan     *pipeline.Planes
 	threads  []int64 // of a block, by axis of a plane
-	rows     int64
+	rows     int64   // of a thread
+	vec      int64   // neighbouring cells of a row that a thread has
 	prefetch int64
 	distance int64   // planes by which copies come before their use
 	tile     []int64 // cells that a block stores, by axis; 0 does not cut the stream
@@ -42,10 +43,10 @@ type planeBlock struct {
 	innerEnd  kernel.Expr   // the step after the last without conditions
 	start     []kernel.Expr // of the tile, by axis of a plane
 	thread    kernel.Expr
-	own       [][]kernel.Expr // places of the thread's cells from there, by row
+	own       [][]kernel.Expr // places of the thread's cells from there, row by row
 	held      map[*pipeline.Stage][][]*kernel.Var
-	columns   map[*pipeline.Column][][]*kernel.Var // by row and age
-	early     map[*pipeline.Column][]*kernel.Var   // of the next step, by row
+	columns   map[*pipeline.Column][][]*kernel.Var // by cell and age
+	early     map[*pipeline.Column][]*kernel.Var   // of the next step, by cell
 	planes    map[*pipeline.Stage]*kernel.Buffer
 	copies    map[*pipeline.Tile]*kernel.Buffer
 }
@@ -56,6 +57,7 @@ type planeStep struct {
 	at, number kernel.Expr // the step, and how many come before it
 	stop       kernel.Expr // where the loop ends
 	body       *scope
+	vectors    map[string][]*kernel.Var // that a stage has loaded from shared memory, by where they are
 	// guarded steps may have cells beyond the ends of arrays, or that statements leave as they were.
 	guarded bool
 }
@@ -77,9 +79,10 @@ func (s *spanKernel) planeByPlane() ([]kernel.Stmt, error) {
 	}
 	p := &planeBlock{
 		spanKernel: s, plan: plan, threads: s.set.Ints(schedule.Threads), rows: s.set.Int(schedule.BlockedUnroll, 1),
-		prefetch: s.set.Int(schedule.Prefetch, 0), distance: s.set.Int(schedule.Staging, 0),
-		held:    map[*pipeline.Stage][][]*kernel.Var{},
-		columns: map[*pipeline.Column][][]*kernel.Var{}, early: map[*pipeline.Column][]*kernel.Var{},
+		vec: s.set.Int(schedule.Vector, 1), prefetch: s.set.Int(schedule.Prefetch, 0),
+		distance: s.set.Int(schedule.Staging, 0),
+		held:     map[*pipeline.Stage][][]*kernel.Var{},
+		columns:  map[*pipeline.Column][][]*kernel.Var{}, early: map[*pipeline.Column][]*kernel.Var{},
 		planes: map[*pipeline.Stage]*kernel.Buffer{}, copies: map[*pipeline.Tile]*kernel.Buffer{},
 		tensor: engineCopies(s.set), newest: map[*pipeline.Column]*pipeline.Tile{},
 		keeps: map[*pipeline.Stage]bool{},
@@ -92,6 +95,7 @@ func (s *spanKernel) planeByPlane() ([]kernel.Stmt, error) {
 	if len(s.axes) == 3 {
 		p.tile[1] *= p.rows
 	}
+	p.tile[len(p.threads)] *= p.vec
 	s.tiled(p.tile)
 	p.chooseCopies()
 	if bytes, gpu := p.sharedBytes(), s.opts.gpu(); bytes > gpu.SharedPerBlock {
@@ -100,9 +104,23 @@ func (s *spanKernel) planeByPlane() ([]kernel.Stmt, error) {
 	return p.blocks(), nil
 }
 
-// side returns how many cells of an axis of a plane a stage is computed on.
+// side returns how many cells of an axis of a plane a stage has in shared memory: those that it is computed on, rounded
+// up along rows so that what a thread has together is aligned.
 func (p *planeBlock) side(st *pipeline.Stage, d int) int64 {
-	return st.Halo[d+1].Low + p.tile[d+1] + st.Halo[d+1].High
+	return p.inVectors(d, p.lowSide(st, d)+p.tile[d+1]+st.Halo[d+1].High)
+}
+
+// lowSide returns how many of them come before the tile.
+func (p *planeBlock) lowSide(st *pipeline.Stage, d int) int64 {
+	return p.inVectors(d, st.Halo[d+1].Low)
+}
+
+// inVectors rounds a number of cells up to whole vectors along rows.
+func (p *planeBlock) inVectors(d int, n int64) int64 {
+	if d < len(p.threads)-1 {
+		return n
+	}
+	return (n + p.vec - 1) / p.vec * p.vec
 }
 
 // area returns the cells of a plane of a stage.
@@ -154,6 +172,14 @@ func (p *planeBlock) aligned(at kernel.Expr) kernel.Expr {
 	return kernel.Sub(at, floorMod(kernel.Sub(at, p.affine(p.lineStart())), kernel.I(cells)))
 }
 
+// alignedIn reports whether the cells that a thread has together are as aligned in the rows of a grid.
+func (p *planeBlock) alignedIn(g *ir.Grid) bool {
+	layout, last := p.layoutOf(g), len(p.threads)
+	whole := layout.Align%p.vec == 0 || p.opts.Sized && p.rowLength(g)%p.vec == 0
+	by, known := g.Dims[last].Lo.Diff(p.lineStart())
+	return (p.rimless || p.tensor) && whole && layout.Lead == 0 && known && by%p.vec == 0
+}
+
 // lineStart is the position on the innermost axis from which lines of memory are counted.
 func (p *planeBlock) lineStart() ir.Affine {
 	return p.pipeline.Stages[len(p.pipeline.Stages)-1].Dim(p.axes[len(p.axes)-1]).Lo
@@ -195,7 +221,8 @@ func (p *planeBlock) blocks() []kernel.Stmt {
 	}
 	p.placeThreads(body)
 	p.readyBoxes(body)
-	p.declareValues(body)
+	p.holdStatements(body, false)
+	p.holdColumns(body)
 	p.steps(body)
 	threads := []launchLoop{{thread, kernel.I(product(p.threads)), kernel.ThreadX}}
 	return append(top.stmts, wrapped(blocks, append(allocs, wrapped(threads, body.stmts)...))...)
@@ -231,47 +258,73 @@ func (p *planeBlock) allocate(top *scope) []kernel.Stmt {
 // placeThreads finds the cells of each thread.
 func (p *planeBlock) placeThreads(body *scope) {
 	last := len(p.threads) - 1
+	inner := kernel.I(p.threads[last])
 	x := p.thread
+	if last > 0 {
+		x = kernel.Bin(op.Rem, x, inner)
+	}
+	x = body.let(p.env, "x", "x", kernel.Mul(x, kernel.I(p.vec)))
 	if last == 0 {
-		p.own = [][]kernel.Expr{{x}}
+		for v := range p.vec {
+			p.own = append(p.own, []kernel.Expr{kernel.Add(x, kernel.I(v))})
+		}
 		return
 	}
-	inner := kernel.I(p.threads[last])
-	x = body.let(p.env, "x", "x", kernel.Bin(op.Rem, p.thread, inner))
 	y := body.let(p.env, "y", "y", kernel.Mul(kernel.Bin(op.Div, p.thread, inner), kernel.I(p.rows)))
 	for r := range p.rows {
-		p.own = append(p.own, []kernel.Expr{kernel.Add(y, kernel.I(r)), x})
+		for v := range p.vec {
+			p.own = append(p.own, []kernel.Expr{kernel.Add(y, kernel.I(r)), kernel.Add(x, kernel.I(v))})
+		}
 	}
 }
 
-// declareValues makes the variables that hold columns.
-func (p *planeBlock) declareValues(body *scope) {
-	variables := func(name string, t types.Type, length int64) [][]*kernel.Var {
-		var list [][]*kernel.Var
-		for range p.own {
-			var column []*kernel.Var
-			for range length {
-				v := body.declare(p.env, name, t)
-				body.emit(&kernel.Declare{Var: v, Init: zero(t)})
-				column = append(column, v)
-			}
-			list = append(list, column)
-		}
-		return list
+// ownAt returns which of the thread's cells is so far from one of them, and whether it has that cell.
+func (p *planeBlock) ownAt(r int, away []ir.Index) (int, bool) {
+	last := len(away) - 1
+	x := int64(r)%p.vec + away[last].Offset
+	y := int64(r) / p.vec
+	if last > 0 {
+		y += away[0].Offset
 	}
+	to := y*p.vec + x
+	return int(to), x >= 0 && x < p.vec && y >= 0 && to < int64(len(p.own))
+}
+
+// variables makes those of a column of each of a thread's cells of a plane.
+func (p *planeBlock) variables(body *scope, name string, t types.Type, length int64) [][]*kernel.Var {
+	var list [][]*kernel.Var
+	for range p.own {
+		var column []*kernel.Var
+		for range length {
+			v := body.declare(p.env, name, t)
+			body.emit(&kernel.Declare{Var: v, Init: zero(t)})
+			column = append(column, v)
+		}
+		list = append(list, column)
+	}
+	return list
+}
+
+// holdStatements makes the variables that hold columns of statements: those that are read in the step in which they are
+// computed, and no later, or the others.
+func (p *planeBlock) holdStatements(body *scope, inStep bool) {
 	for i, st := range p.pipeline.Stages {
-		if n := p.plan.Queue[i]; n > 0 {
-			p.held[st] = variables(st.Stmt.Array.Name+"_held", st.Stmt.Array.Type, n)
+		if n := p.plan.Queue[i]; n > 0 && (n == 1) == inStep {
+			p.held[st] = p.variables(body, st.Stmt.Array.Name+"_held", st.Stmt.Array.Type, n)
 		}
 	}
+}
+
+// holdColumns makes the variables that hold columns of memory.
+func (p *planeBlock) holdColumns(body *scope) {
 	for _, c := range p.plan.Columns {
 		early := p.prefetch > 0 && p.newest[c] == nil
 		if c.Length < 2 && !early {
 			continue // as good as a load
 		}
-		p.columns[c] = variables(c.Grid.Name()+"_held", c.Grid.Type(), c.Length)
+		p.columns[c] = p.variables(body, c.Grid.Name()+"_held", c.Grid.Type(), c.Length)
 		if early {
-			for _, early := range variables(c.Grid.Name()+"_early", c.Grid.Type(), 1) {
+			for _, early := range p.variables(body, c.Grid.Name()+"_early", c.Grid.Type(), 1) {
 				p.early[c] = append(p.early[c], early[0])
 			}
 		}
@@ -427,6 +480,15 @@ func (p *planeBlock) columnCell(c *pipeline.Column, row int, plane kernel.Expr) 
 		there = conj(there, kernel.And(kernel.Ge(at, p.affine(dim.Lo)), kernel.Le(at, p.affine(dim.Hi))))
 	}
 	return kernel.Sel(there, load, zero(c.Grid.Type()))
+}
+
+// columnCells reads a plane of a column at all of the thread's cells.
+func (p *planeBlock) columnCells(c *pipeline.Column, plane kernel.Expr) []kernel.Expr {
+	var list []kernel.Expr
+	for r := range p.own {
+		list = append(list, p.columnCell(c, r, plane))
+	}
+	return list
 }
 
 // fillColumns loads what columns hold before a step: all planes but the newest, and that, too, if it is loaded early.

@@ -45,7 +45,7 @@ func (p *planeBlock) copyLow(t *pipeline.Tile, d int) int64 { return p.inRuns(t,
 // inRuns rounds a number of cells of a plane up, along its rows, to what its copies are aligned to.
 func (p *planeBlock) inRuns(t *pipeline.Tile, d int, n int64) int64 {
 	if !p.tensor || d < len(p.threads)-1 {
-		return n
+		return p.inVectors(d, n)
 	}
 	run := boxRun(t.Grid.Type())
 	return (n + run - 1) / run * run

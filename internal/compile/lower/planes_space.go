@@ -29,6 +29,7 @@ func declarePlanes(axes []string) ([]schedule.Param, []schedule.Constraint) {
 	} else {
 		for _, n := range [][2]int64{
 			{8, 32}, {4, 64}, {16, 32}, {8, 64}, {4, 32}, {2, 64}, {16, 16}, {2, 128}, {4, 128}, {4, 16}, {16, 64},
+			{8, 16}, {16, 8},
 		} {
 			blocks = append(blocks, schedule.Int(n[0], n[1]))
 		}
@@ -47,6 +48,11 @@ func declarePlanes(axes []string) ([]schedule.Param, []schedule.Constraint) {
 		{
 			Name: "rows", Role: schedule.BlockedUnroll, Axis: schedule.InnerAxis, Doc: "neighbouring rows of a thread",
 			Source: source, Values: rows, Default: rows[0],
+		},
+		{
+			Name: "vec", Role: schedule.Vector, Axis: schedule.InnerAxis,
+			Doc:    "neighbouring cells of a row that a thread has, and loads and stores together",
+			Source: "Volkov 2010", Values: schedule.Numbers(1, 2, 4), Default: schedule.Int(1),
 		},
 		{
 			Name: "chunk", Role: schedule.StreamLength, Axis: schedule.StreamAxis,

@@ -15,6 +15,7 @@ import (
 // tile, and then what is held grows a step older. Neighbours see what was written when all threads have come to the end
 // of the step.
 func (s *planeStep) write() {
+	s.holdStatements(s.body, true)
 	s.copyNext()
 	if !s.guarded {
 		s.loadColumns()
@@ -74,13 +75,13 @@ func (s *planeStep) inPlanes(list *scope, i int, stmts []kernel.Stmt) {
 func (s *planeStep) loadColumns() {
 	for _, c := range s.plan.Columns {
 		held := s.columns[c]
+		newest := s.copiedColumns(c)
 		for r := range held {
 			if s.early[c] == nil {
-				value := s.copied(s.newest[c], c.Newest, s.own[r], nil)
-				if value == nil {
-					value = s.columnCell(c, r, kernel.Add(s.at, kernel.I(c.Newest)))
+				if newest == nil {
+					newest = s.columnCells(c, kernel.Add(s.at, kernel.I(c.Newest)))
 				}
-				s.body.emit(&kernel.Assign{Var: held[r][0], Value: value})
+				s.body.emit(&kernel.Assign{Var: held[r][0], Value: newest[r]})
 				continue
 			}
 			s.body.emit(&kernel.Assign{Var: held[r][0], Value: kernel.V(s.early[c][r])})
@@ -119,41 +120,51 @@ func (s *planeStep) age() {
 // ownCells computes a stage at the thread's own cells.
 func (s *planeStep) ownCells(list *scope, i int) {
 	st, plane := s.pipeline.Stages[i], s.plane(i)
+	s.vectors = map[string][]*kernel.Var{}
+	inMemory, shared := make([]*storedCell, len(s.own)), make([]*storedCell, len(s.own))
 	if !s.keeps[st] {
 		for r, place := range s.own {
 			work := newScope(list)
 			c := s.cell(list, work, i, r, plane, place)
 			value, assigned := s.value(c, work)
-			s.hand(work, i, r, c, value, assigned)
+			shared[r] = s.hand(work, i, r, value)
+			inMemory[r] = s.stored(i, r, c, value, assigned)
+			if s.guarded && !s.rimless {
+				work.emit(append(shared[r].alone(), inMemory[r].alone()...)...)
+			}
 			s.within(list, st, c, work)
 		}
-		return
+		if s.guarded && !s.rimless {
+			return
+		}
+	} else {
+		work := newScope(list)
+		var cells []*cell
+		for r, place := range s.own {
+			cells = append(cells, s.cell(work, work, i, r, plane, place))
+		}
+		values, assigned := s.keptValues(cells, work, s.own)
+		for r, c := range cells {
+			shared[r] = s.hand(work, i, r, values[r])
+			inMemory[r] = s.stored(i, r, c, values[r], assigned[r])
+		}
+		list.emit(work.stmts...)
 	}
-	work := newScope(list)
-	var cells []*cell
-	for r, place := range s.own {
-		cells = append(cells, s.cell(work, work, i, r, plane, place))
-	}
-	values, assigned := s.keptValues(cells, work, s.own)
-	for r, c := range cells {
-		s.hand(work, i, r, c, values[r], assigned[r])
-	}
-	list.emit(work.stmts...)
+	list.emit(s.together(shared, true)...)
+	list.emit(s.together(inMemory, st.Output != nil && s.alignedIn(st.Value.Memory))...)
 }
 
-// hand gives a value at one of the thread's own cells to those who need it: the columns, the neighbours and memory.
-func (s *planeStep) hand(work *scope, i, r int, c *cell, value, assigned kernel.Expr) {
+// hand gives a value at one of the thread's own cells to those who need it: the columns, and, in shared memory, the
+// neighbours.
+func (s *planeStep) hand(work *scope, i, r int, value kernel.Expr) *storedCell {
 	st := s.pipeline.Stages[i]
 	if held := s.held[st]; held != nil {
 		work.emit(&kernel.Assign{Var: held[r][0], Value: value})
 	}
-	if s.plan.Shared[i] > 0 {
-		work.emit(&kernel.Store{Buffer: s.planes[st], Index: s.element(st, s.slot(work, i, i, nil), s.own[r], nil),
-			Value: value})
+	if s.plan.Shared[i] == 0 {
+		return nil
 	}
-	if st.Output != nil {
-		s.store(work, i, r, c, s.plane(i), value, assigned)
-	}
+	return &storedCell{to: s.planes[st], index: s.element(st, s.slot(work, i, i, nil), s.own[r], nil), value: value}
 }
 
 // itself is the condition that a cell stands for itself, and not for the nearest one of a domain that its tile, or its
@@ -229,6 +240,9 @@ func (s *planeStep) cell(outer, body *scope, i, row int, plane kernel.Expr, plac
 		if x := s.inRegisters(i, row, a, v); x != nil {
 			return x
 		}
+		if x := s.inVector(c, i, row, a, v); x != nil {
+			return x
+		}
 		switch {
 		case row < 0 || !s.plan.InColumn(st, a):
 			return s.fromTile(s.plan.TileOf(v), i, place, a)
@@ -255,12 +269,14 @@ func (s *planeStep) cell(outer, body *scope, i, row int, plane kernel.Expr, plac
 	return c
 }
 
-// inRegisters is what an access of a stage leads to from one of the rows of a thread, where the thread holds that: it
-// is in its own column, or in that of another of its rows. Else it is nil.
+// inRegisters is what an access of a stage leads to from one of the cells of a thread, where the thread holds that: it
+// is in that cell's own column, or in that of another one. Else it is nil.
 func (s *planeStep) inRegisters(i, row int, a *ir.Access, v *graph.Value) kernel.Expr {
-	by, ok := s.plan.Rows(s.pipeline.Stages[i], a)
-	to := int64(row) + by
-	if row < 0 || !ok || to < 0 || to >= int64(len(s.own)) {
+	if row < 0 || !s.plan.Direct(s.pipeline.Stages[i], a) {
+		return nil
+	}
+	to, ok := s.ownAt(row, a.Index[1:])
+	if !ok {
 		return nil
 	}
 	age := s.plan.Lags[i] - a.Index[0].Offset // of the plane, less that of the newest there is
@@ -370,7 +386,7 @@ func (s *planeStep) element(of *pipeline.Stage, slot kernel.Expr, place []kernel
 	moved map[int]kernel.Expr) kernel.Expr {
 	at := kernel.I(0)
 	for d := range s.threads {
-		x := kernel.Add(place[d], kernel.I(of.Halo[d+1].Low))
+		x := kernel.Add(place[d], kernel.I(s.lowSide(of, d)))
 		if by := moved[s.axes[d+1]]; by != nil {
 			x = kernel.Add(x, by)
 		}
@@ -379,9 +395,68 @@ func (s *planeStep) element(of *pipeline.Stage, slot kernel.Expr, place []kernel
 	return kernel.Add(slot, at)
 }
 
-// store writes a cell to memory, if it is one of the block's own.
-func (s *planeStep) store(work *scope, i, r int, c *cell, plane kernel.Expr, value, assigned kernel.Expr) {
+// storedCell is a cell that goes to memory.
+type storedCell struct {
+	to    *kernel.Buffer
+	index kernel.Expr
+	value kernel.Expr
+	own   kernel.Expr // the condition that it is one of the block's; nil if it is
+	via   kernel.Via
+}
+
+// alone stores the cell; nothing if there is none.
+func (c *storedCell) alone() []kernel.Stmt {
+	if c == nil {
+		return nil
+	}
+	list := []kernel.Stmt{&kernel.Store{Buffer: c.to, Index: c.index, Value: c.value, Via: c.via}}
+	if c.own != nil {
+		list = []kernel.Stmt{&kernel.If{Cond: c.own, Then: list}}
+	}
+	return list
+}
+
+// together stores the thread's cells of a stage: those of a vector at once, where the block has them all and they are
+// aligned.
+func (s *planeStep) together(cells []*storedCell, aligned bool) []kernel.Stmt {
+	var list []kernel.Stmt
+	for ; len(cells) > 0; cells = cells[s.vec:] {
+		var single []kernel.Stmt
+		for _, c := range cells[:s.vec] {
+			single = append(single, c.alone()...)
+		}
+		first := cells[0]
+		if first == nil || !aligned || chunk(s.vec, first.value.Type()) < 2 {
+			list = append(list, single...)
+			continue
+		}
+		var own kernel.Expr
+		var all []kernel.Stmt
+		for n := int64(0); n < s.vec; n += chunk(s.vec, first.value.Type()) {
+			wide := &kernel.StoreVector{Buffer: first.to, Index: cells[n].index, Via: first.via}
+			for _, c := range cells[n:min(s.vec, n+chunk(s.vec, first.value.Type()))] {
+				wide.Values = append(wide.Values, c.value)
+			}
+			all = append(all, wide)
+		}
+		for _, c := range cells[:s.vec] {
+			own = conj(own, c.own)
+		}
+		if own != nil {
+			all = []kernel.Stmt{&kernel.If{Cond: own, Then: all, Else: single}}
+		}
+		list = append(list, all...)
+	}
+	return list
+}
+
+// stored is a cell of a stage as it goes to memory, if it is one of the block's own; nil if the stage stores nothing.
+func (s *planeStep) stored(i, r int, c *cell, value, assigned kernel.Expr) *storedCell {
 	st := s.pipeline.Stages[i]
+	if st.Output == nil {
+		return nil
+	}
+	plane := s.plane(i)
 	into := s.gridStore(st.Value.Memory)
 	whole := s.rimless && st.Output.Spare // it gets cells that are not assigned, too
 	var own kernel.Expr
@@ -409,12 +484,7 @@ func (s *planeStep) store(work *scope, i, r int, c *cell, plane kernel.Expr, val
 		}
 		idx = append(idx, index{axis: dim.Axis, at: at, plain: true})
 	}
-	via := storePath(s.set)
-	list := []kernel.Stmt{&kernel.Store{Buffer: b.buffer, Index: s.flat(into, idx), Value: value, Via: via}}
-	if own != nil {
-		list = []kernel.Stmt{&kernel.If{Cond: own, Then: list}}
-	}
-	work.emit(list...)
+	return &storedCell{b.buffer, s.flat(into, idx), value, own, storePath(s.set)}
 }
 
 // position is where a place of a stage's plane is on a dimension of its array, or beyond that.

@@ -475,7 +475,7 @@ func (s *spanKernel) vector() int64 {
 	if len(cells) == 0 {
 		return 1
 	}
-	run, size := cells[len(cells)-1], 1
+	run, size := s.set.Int(schedule.Vector, cells[len(cells)-1]), 1
 	for _, g := range s.grids() {
 		size = max(size, g.Type.Size())
 		if last := g.Dims[len(g.Dims)-1]; len(last.Lo.Terms) > 0 {

@@ -256,28 +256,17 @@ func (s *Planes) InColumn(st *Stage, a *ir.Access) bool { return s.Own(st) && s.
 
 // Straight reports whether an access leads from each cell of a stage along the stream alone.
 func (s *Planes) Straight(st *Stage, a *ir.Access) bool {
-	by, ok := s.Rows(st, a)
-	return ok && by == 0
+	return s.Direct(st, a) && !slices.ContainsFunc(a.Index[1:], func(ix ir.Index) bool { return ix.Offset != 0 })
 }
 
-// Rows returns how many rows of a plane an access leads on from each cell of a stage, and whether it leads to no other
-// column of that plane.
-func (s *Planes) Rows(st *Stage, a *ir.Access) (by int64, ok bool) {
-	if !s.Whole(a) {
-		return 0, false
-	}
-	last := len(a.Index) - 1
-	for d, ix := range a.Index {
-		if d == 1 && d < last {
-			by = ix.Offset
-		} else if d > 0 && ix.Offset != 0 {
-			return 0, false
-		}
-		if !st.straight(a, d) {
-			return 0, false
+// Direct reports whether no boundary leads an access of a stage to other cells than its offsets say.
+func (s *Planes) Direct(st *Stage, a *ir.Access) bool {
+	for d := range a.Index {
+		if !s.Whole(a) || !st.straight(a, d) {
+			return false
 		}
 	}
-	return by, true
+	return true
 }
 
 // straight reports whether no boundary leads an access of a stage to another cell on a dimension than its index says.
