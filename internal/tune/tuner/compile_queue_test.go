@@ -166,13 +166,18 @@ func TestShortTextsAreFirst(t *testing.T) {
 				return v, err
 			})
 		}
+		busy, free := make(chan bool), make(chan bool)
 		lab.compiled = func(name string) {
+			if name == "block" {
+				close(busy)
+				<-free
+			}
 			lock.Lock()
 			defer lock.Unlock()
 			order = append(order, name)
 		}
 		tasks := []*compileTask{begin("block", 1)}
-		<-lab.begun // the only process is at it
+		<-busy // the only process is at it
 		tasks = append(tasks, begin("bbbb", 3), begin("aa", 2), begin("ccc", 1))
 		if test.measured {
 			q.markMeasured("five[0:1]")
@@ -180,10 +185,9 @@ func TestShortTextsAreFirst(t *testing.T) {
 		q.mutex.Lock()
 		q.stats.Processes = 3 // are enough texts to choose from
 		q.mutex.Unlock()
-		for i := range tasks {
-			if i > 0 {
-				<-lab.begun
-			}
+		close(free)
+		for range tasks {
+			<-lab.begun
 		}
 		for _, task := range tasks {
 			<-task.done
