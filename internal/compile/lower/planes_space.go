@@ -52,7 +52,8 @@ func declarePlanes(axes []string) ([]schedule.Param, []schedule.Constraint) {
 		{
 			Name: "vec", Role: schedule.Vector, Axis: schedule.InnerAxis,
 			Doc:    "neighbouring cells of a row that a thread has, and loads and stores together",
-			Source: "Volkov 2010", Values: schedule.Numbers(1, 2, 4), Default: schedule.Int(1),
+			Source: "V. Volkov, Better Performance at Lower Occupancy, GTC 2010",
+			Values: schedule.Numbers(1, 2, 4), Default: schedule.Int(1),
 		},
 		{
 			Name: "chunk", Role: schedule.StreamLength, Axis: schedule.StreamAxis,

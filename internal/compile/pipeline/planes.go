@@ -261,8 +261,11 @@ func (s *Planes) Straight(st *Stage, a *ir.Access) bool {
 
 // Direct reports whether no boundary leads an access of a stage to other cells than its offsets say.
 func (s *Planes) Direct(st *Stage, a *ir.Access) bool {
+	if !s.Whole(a) {
+		return false
+	}
 	for d := range a.Index {
-		if !s.Whole(a) || !st.straight(a, d) {
+		if !st.straight(a, d) {
 			return false
 		}
 	}

@@ -1,0 +1,57 @@
+package lower_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/gridloom/gridloom/internal/compile/arith"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/lower"
+)
+
+// What the cells of a thread read side by side in shared memory is loaded together, once, and what they leave is stored
+// together where rows are aligned: two cells of a row that read two cells on each side need six, in three loads.
+func TestPlanesLoadVectors(t *testing.T) {
+	const text = `
+parameter L, M, N;
+iterator k, j, i;
+%s u[L,M,N], g[L,M,N], v[L,M,N];
+copyin u, v;
+copyout v;
+stencil first (g, u) {
+  g[k][j][i] = u[k][j][i-2] + 0.5*u[k][j][i-1] - u[k][j][i+1] + 0.25*u[k][j][i+2] + 2*u[k][j][i];
+}
+stencil second (v, g) { v[k][j][i] = g[k][j][i] - 0.5*g[k][j-1][i]; }
+[0:L-1, 0:M-1, 2:N-3] : first (g, u);
+[0:L-1, 1:M-1, 2:N-3] : second (v, g);
+`
+	for _, c := range []struct {
+		kind   string
+		n, vec int
+		// Vectors and single cells that are loaded of u in shared memory, and stored there of g, and of v in memory.
+		// Where a block has not all cells of a vector it stores those that it has one by one.
+		want string
+	}{
+		{"double", 48, 1, "0 5, 0 1, 0 1"},
+		{"double", 48, 2, "3 0, 1 0, 1 2"},
+		{"double", 47, 2, "3 0, 1 0, 1 2"}, // rows are padded
+		{"float", 48, 4, "3 0, 1 0, 1 4"},
+	} {
+		p := load(t, "near", fmt.Sprintf(text, c.kind))
+		b := bind(t, p, fmt.Sprintf("L=20 M=30 N=%d", c.n)).In(arith.Contract)
+		config := fmt.Sprintf("sequence[0:2]@1{family=planes,block=4x16,vec=%d,stages=1,columns=none}", c.vec)
+		o := lower.Options{Target: lower.GPU, Bound: b, Sized: true, Plan: plan(t, config)}
+		m, err := lower.Program(b.Program, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _, _ := strings.Cut(kernel.Text(m.Spans[0].Launches[0].Kernel), "halo_cell")
+		count := func(name string) int { return strings.Count(text, "("+name) }
+		got := fmt.Sprintf("%d %d, %d %d, %d %d", count("loads (u_near"), count("load u_tile"),
+			count("stores g_planes "), count("store g_planes "), count("stores v "), count("store v "))
+		if got != c.want {
+			t.Errorf("%s, %d cells a row, vec=%d: %s, and not %s\n%s", c.kind, c.n, c.vec, got, c.want, text)
+		}
+	}
+}
