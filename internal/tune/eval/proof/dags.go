@@ -378,6 +378,9 @@ func (d *dagPair) fuse(b *ir.Binding, rng *rand.Rand) error {
 func (d *dagPair) add(kind, of string, sampler *planSampler, l graph.Loop, tile []int64, rng *rand.Rand) string {
 	families := setFamilies[d.target]
 	first := rng.IntN(len(families))
+	if len(l.Members()) == l.Leaves() {
+		l.Set = nil // as the plan's text says it
+	}
 	for n := range families {
 		family := families[(first+n)%len(families)]
 		within := slices.Clone(tile)
