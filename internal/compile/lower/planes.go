@@ -116,11 +116,14 @@ func (p *planeBlock) lowSide(st *pipeline.Stage, d int) int64 {
 }
 
 // inVectors rounds a number of cells up to whole vectors along rows.
-func (p *planeBlock) inVectors(d int, n int64) int64 {
+func (p *planeBlock) inVectors(d int, n int64) int64 { return p.alongRows(d, n, p.vec) }
+
+// alongRows rounds a number of cells on an axis up to a multiple of some, along rows.
+func (p *planeBlock) alongRows(d int, n, of int64) int64 {
 	if d < len(p.threads)-1 {
 		return n
 	}
-	return (n + p.vec - 1) / p.vec * p.vec
+	return (n + of - 1) / of * of
 }
 
 // area returns the cells of a plane of a stage.

@@ -44,11 +44,10 @@ func (p *planeBlock) copyLow(t *pipeline.Tile, d int) int64 { return p.inRuns(t,
 
 // inRuns rounds a number of cells of a plane up, along its rows, to what its copies are aligned to.
 func (p *planeBlock) inRuns(t *pipeline.Tile, d int, n int64) int64 {
-	if !p.tensor || d < len(p.threads)-1 {
+	if !p.tensor {
 		return p.inVectors(d, n)
 	}
-	run := boxRun(t.Grid.Type())
-	return (n + run - 1) / run * run
+	return p.alongRows(d, n, boxRun(t.Grid.Type()))
 }
 
 // copyArea returns the cells of a copied plane.

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/compile/ir"
@@ -233,8 +234,7 @@ func (s *planeStep) cell(outer, body *scope, i, row int, plane kernel.Expr, plac
 		if s.plan.Shared[from.Number] == 0 { // what the cell held before
 			return kernel.V(s.held[from][row][s.plan.Lags[i]-s.plan.Lags[from.Number]])
 		}
-		slot := s.slot(c.body, i, from.Number, moved[s.axes[0]])
-		return &kernel.Load{Buffer: s.planes[from], Index: s.element(from, slot, place, moved)}
+		return s.stageCell(c, i, from, place, moved)
 	})
 	c.stage.held = func(c *cell, a *ir.Access, v *graph.Value) kernel.Expr {
 		if x := s.inRegisters(i, row, a, v); x != nil {
@@ -267,6 +267,13 @@ func (s *planeStep) cell(outer, body *scope, i, row int, plane kernel.Expr, plac
 		c.stage.assigned, c.stage.inside = all, all
 	}
 	return c
+}
+
+// stageCell is where a stage has another one's value, in shared memory, at a place moved on some axes.
+func (s *planeStep) stageCell(c *cell, i int, from *pipeline.Stage, place []kernel.Expr,
+	moved map[int]kernel.Expr) *kernel.Load {
+	slot := s.slot(c.body, i, from.Number, moved[s.axes[0]])
+	return &kernel.Load{Buffer: s.planes[from], Index: s.element(from, slot, place, moved)}
 }
 
 // inRegisters is what an access of a stage leads to from one of the cells of a thread, where the thread holds that: it
@@ -432,15 +439,12 @@ func (s *planeStep) together(cells []*storedCell, aligned bool) []kernel.Stmt {
 		}
 		var own kernel.Expr
 		var all []kernel.Stmt
-		for n := int64(0); n < s.vec; n += chunk(s.vec, first.value.Type()) {
-			wide := &kernel.StoreVector{Buffer: first.to, Index: cells[n].index, Via: first.via}
-			for _, c := range cells[n:min(s.vec, n+chunk(s.vec, first.value.Type()))] {
-				wide.Values = append(wide.Values, c.value)
+		for some := range slices.Chunk(cells[:s.vec], int(chunk(s.vec, first.value.Type()))) {
+			wide := &kernel.StoreVector{Buffer: first.to, Index: some[0].index, Via: first.via}
+			for _, c := range some {
+				wide.Values, own = append(wide.Values, c.value), conj(own, c.own)
 			}
 			all = append(all, wide)
-		}
-		for _, c := range cells[:s.vec] {
-			own = conj(own, c.own)
 		}
 		if own != nil {
 			all = []kernel.Stmt{&kernel.If{Cond: own, Then: all, Else: single}}

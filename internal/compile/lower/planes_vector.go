@@ -85,8 +85,7 @@ func (s *planeStep) sharedCell(c *cell, i int, place []kernel.Expr, a *ir.Access
 		for d, ix := range a.Index {
 			moved[s.axes[d]] = kernel.I(ix.Offset)
 		}
-		slot := s.slot(c.body, i, from.Number, moved[s.axes[0]])
-		return &kernel.Load{Buffer: s.planes[from], Index: s.element(from, slot, place, moved)}
+		return s.stageCell(c, i, from, place, moved)
 	}
 	if v.Def != nil {
 		return nil

@@ -65,7 +65,7 @@ func (t *tuning) yieldsAt() time.Time {
 // bind them that a version saves.
 func (t *tuning) givesWay() bool {
 	p := t.likely()
-	return t.spilled(p) > 0 || t.unfit() || t.opts.unspilled && !t.memoryBinds(p, t.secondsOf(p))
+	return t.spilled(p) > 0 || t.unfit() || t.opts.unspilled && !t.atBound(p, t.seconds(p))
 }
 
 // fewTogether is how many kernels of all statements of an iteration are tried before they count as tried.
@@ -140,30 +140,14 @@ func (t *tuning) unfit() bool {
 // nearBound is the part of the copy bound from which memory binds a program: fewer operations would not help it.
 const nearBound = 0.8
 
-// memoryBinds reports whether a plan that takes so many seconds, for one run of the call that runs most often, moves
+// atBound reports whether a plan that takes so many seconds, for one run of the call that runs most often, moves
 // what its kernels have to nearly as fast as a copy does. Nothing is known where the grids fit in a cache.
-func (t *tuning) memoryBinds(p schedule.Plan, seconds float64) bool {
+func (t *tuning) atBound(p schedule.Plan, seconds float64) bool {
 	bytes := t.traffic()
 	for _, l := range t.loops {
 		bytes -= l.loop.bytesSavedBy(l.in(p))
 	}
 	return t.bound > 0 && seconds > 0 && bytes >= nearBound*seconds*1e9*t.result.Bound.CopyGBs
-}
-
-// secondsOf is the time of a plan by its kernels' trials, for one run of the call that runs most often.
-func (t *tuning) secondsOf(p schedule.Plan) float64 {
-	seconds := 0.0
-	for _, k := range t.kernels {
-		own := k.defaultSeconds
-		if k.best != nil {
-			own = k.best.Seconds
-		}
-		seconds += k.call.runs * own
-	}
-	for _, l := range t.loops {
-		seconds -= l.loop.savedBy(l.in(p))
-	}
-	return seconds
 }
 
 // finalCost is the likely time of what follows the search.

@@ -415,7 +415,7 @@ func (t *tuning) finish(interrupted bool) {
 	r.Compilers = t.queue.summary()
 	t.finishLoops()
 	if best, err := schedule.ParsePlan(r.Best); err == nil {
-		r.Spills, r.unfit, r.atBound = t.spilled(best), t.unfit(), t.memoryBinds(best, r.seconds())
+		r.Spills, r.unfit, r.atBound = t.spilled(best), t.unfit(), t.atBound(best, r.seconds())
 	}
 	r.Refusals = t.counts.refusals()
 	for i := range r.Kernels {
