@@ -24,16 +24,12 @@ def compute(v):
     out = {}
     for axis, letter, velocity in ((3, "x", 1), (2, "y", 2), (1, "z", 3)):
         faces = along(to_faces(q.shape[axis]), q, axis)
-        # On this axis the faces 2..n-2; on the others the cells 2..n-2, of which the last is not updated.
-        cut = [slice(None)] + [slice(2, -1)]*3
+        cut = [slice(None)] + [slice(2, -2)]*3  # all faces on this axis, the updated cells on the others
         cut[axis] = slice(None)
         flux = (faces*faces[velocity])[tuple(cut)]
         for c in range(5):
-            out[f"g{letter}{c}"] = v[f"g{letter}{c}"].copy()
-            out[f"g{letter}{c}"][2:-1, 2:-1, 2:-1] = flux[c]
-        own = [slice(None)] + [slice(0, -1)]*3
-        own[axis] = slice(None)
-        new[inside] -= v["c" + letter]*np.diff(flux, axis=axis)[tuple(own)]
+            out[f"g{letter}{c}"] = flux[c]
+        new[inside] -= v["c" + letter]*np.diff(flux, axis=axis)
     for c in range(5):
         out[f"n{c}"] = new[c]
     return out
