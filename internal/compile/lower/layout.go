@@ -30,12 +30,16 @@ func (m *module) settleLayouts(nests []*nest) {
 			if a.Grid == nil || !n.touches(a) || !n.vectors(a) {
 				continue
 			}
-			m.layoutOf(a.Grid).Align = max(m.layoutOf(a.Grid).Align, t.vec, n.lines(a))
+			m.layoutOf(a.Grid).Align = max(m.layoutOf(a.Grid).Align, t.vec, n.lines(a.Type))
 		}
 	}
 	for _, s := range m.spans {
 		for _, g := range s.grids() {
-			m.layoutOf(g).Align = max(m.layoutOf(g).Align, s.vector(), s.boxRun(g))
+			align := max(m.layoutOf(g).Align, s.vector(), s.boxRun(g))
+			if len(g.Dims[len(g.Dims)-1].Lo.Terms) == 0 {
+				align = max(align, s.lines(g.Type))
+			}
+			m.layoutOf(g).Align = align
 		}
 	}
 	for g, n := range m.opts.aligned {

@@ -179,13 +179,18 @@ func (p *planeBlock) aligned(at kernel.Expr) kernel.Expr {
 func (p *planeBlock) alignedIn(g *ir.Grid) bool {
 	layout, last := p.layoutOf(g), len(p.threads)
 	whole := layout.Align%p.vec == 0 || p.opts.Sized && p.rowLength(g)%p.vec == 0
-	by, known := g.Dims[last].Lo.Diff(p.lineStart())
-	return (p.rimless || p.tensor) && whole && layout.Lead == 0 && known && by%p.vec == 0
+	by, known := g.Dims[last].Lo.Add(-layout.Lead).Diff(p.lineStart())
+	return (p.rimless || p.tensor) && whole && known && by%p.vec == 0
 }
 
 // lineStart is the position on the innermost axis from which lines of memory are counted.
 func (p *planeBlock) lineStart() ir.Affine {
-	return p.pipeline.Stages[len(p.pipeline.Stages)-1].Dim(p.axes[len(p.axes)-1]).Lo
+	last := p.pipeline.Stages[len(p.pipeline.Stages)-1]
+	lo := last.Dim(p.axes[len(p.axes)-1]).Lo
+	if g := last.Value.Memory; g != nil {
+		return lo.Add(-p.layoutOf(g).Lead)
+	}
+	return lo
 }
 
 // blocks makes the launch: blocks of tiles and chunks, and the threads of each.

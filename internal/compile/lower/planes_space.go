@@ -17,6 +17,7 @@ func init() {
 			_, err := pipeline.NewPlanes(p, pipeline.Keeps{})
 			return err
 		},
+		offersSpan: offerSpanRows, optional: []schedule.Param{rowsParam},
 		span: (*spanKernel).planeByPlane,
 	})
 }

@@ -29,18 +29,21 @@ stencil second (v, g) { v[k][j][i] = g[k][j][i] - 0.5*g[k][j-1][i]; }
 	for _, c := range []struct {
 		kind   string
 		n, vec int
+		layout string
 		// Vectors and single cells that are loaded of u in shared memory, and stored there of g, and of v in memory.
 		// Where a block has not all cells of a vector it stores those that it has one by one.
 		want string
 	}{
-		{"double", 48, 1, "0 5, 0 1, 0 1"},
-		{"double", 48, 2, "3 0, 1 0, 1 2"},
-		{"double", 47, 2, "3 0, 1 0, 1 2"}, // rows are padded
-		{"float", 48, 4, "3 0, 1 0, 1 4"},
+		{"double", 48, 1, "packed", "0 5, 0 1, 0 1"},
+		{"double", 48, 2, "packed", "3 0, 1 0, 1 2"},
+		{"double", 47, 2, "packed", "3 0, 1 0, 1 2"},  // rows are padded
+		{"double", 47, 2, "shifted", "3 0, 1 0, 1 2"}, // cell 2 of each begins a line
+		{"float", 48, 4, "packed", "3 0, 1 0, 1 4"},
 	} {
 		p := load(t, "near", fmt.Sprintf(text, c.kind))
 		b := bind(t, p, fmt.Sprintf("L=20 M=30 N=%d", c.n)).In(arith.Contract)
-		config := fmt.Sprintf("sequence[0:2]@1{family=planes,block=4x16,vec=%d,stages=1,columns=none}", c.vec)
+		config := fmt.Sprintf("sequence[0:2]@1{family=planes,block=4x16,vec=%d,stages=1,columns=none,layout=%s}", c.vec,
+			c.layout)
 		o := lower.Options{Target: lower.GPU, Bound: b, Sized: true, Plan: plan(t, config)}
 		m, err := lower.Program(b.Program, o)
 		if err != nil {
@@ -51,7 +54,7 @@ stencil second (v, g) { v[k][j][i] = g[k][j][i] - 0.5*g[k][j-1][i]; }
 		got := fmt.Sprintf("%d %d, %d %d, %d %d", count("loads (u_near"), count("load u_tile"),
 			count("stores g_planes "), count("store g_planes "), count("stores v "), count("store v "))
 		if got != c.want {
-			t.Errorf("%s, %d cells a row, vec=%d: %s, and not %s\n%s", c.kind, c.n, c.vec, got, c.want, text)
+			t.Errorf("%s, %d cells a row, vec=%d, %s: %s, and not %s\n%s", c.kind, c.n, c.vec, c.layout, got, c.want, text)
 		}
 	}
 }

@@ -5,7 +5,9 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/pipeline"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
 // Rows of grids are packed, padded or shifted (Zhang and Mueller 2013, section 3.1). Packed rows are as close to
@@ -65,26 +67,74 @@ func (n *nest) firstUpdated() (int64, bool) {
 	return lo[0].Const, true
 }
 
-// lines returns how many cells of an array a line of memory has, if the group's rows are to begin one; else 1.
-func (n *nest) lines(a *ir.Array) int64 {
+// offerSpanRows does so for a family of several statements.
+func offerSpanRows(_ *ir.Program, p *pipeline.Pipeline, f *schedule.Family) {
+	from := rowsBegin(p)
+	if from == nil {
+		return
+	}
+	param := rowsParam
+	param.Values = schedule.Words(schedule.PackedRows, schedule.PaddedRows)
+	if *from != 0 {
+		param.Values = append(param.Values, schedule.Word(schedule.ShiftedRows))
+	}
+	param.Default = param.Values[0]
+	f.Params = slices.Insert(f.Params, f.Index(schedule.Sizes), param)
+}
+
+// rowsBegin returns the first index on the inner axis that a pipeline assigns in memory; nil if that, or where rows of
+// what it stores begin, is no constant.
+func rowsBegin(p *pipeline.Pipeline) *int64 {
+	inner := p.Axes[len(p.Axes)-1]
+	var los [][]ir.Affine
+	for _, st := range p.Stages {
+		if st.Output == nil {
+			continue
+		}
+		if len(st.Dim(inner).Lo.Terms) > 0 {
+			return nil
+		}
+		lo := st.Stmt.Domain[inner].Lo
+		if len(lo) == 0 {
+			lo = []ir.Affine{st.Dim(inner).Lo}
+		}
+		los = append(los, lo)
+	}
+	lo := loosest(los, -1)
+	if len(lo) != 1 || len(lo[0].Terms) > 0 {
+		return nil
+	}
+	return &lo[0].Const
+}
+
+// lines returns how many cells of a type a line of memory has, if a kernel's rows are to begin one; else 1.
+func (n *nest) lines(t types.Type) int64 {
 	switch n.set.Word(schedule.RowLayout) {
 	case schedule.PaddedRows, schedule.ShiftedRows:
-		return memoryLine / int64(a.Type.Size())
+		return memoryLine / int64(t.Size())
 	}
 	return 1
 }
 
 // settleOrigin finds the index at which vectors begin in all rows: the first one that a kernel updates which asks for
-// shifted rows, or 0. It is 0, too, where some kernel is built for that alone: one of several iterations, or one that
-// combines segments.
+// shifted rows, or 0. It is 0, too, where some kernel is built for that alone: one of several statements whose family
+// does not place rows, or one that combines segments.
 func (m *module) settleOrigin(nests []*nest) {
 	m.origin = 0
 	if m.opts.origin != nil {
 		m.origin = *m.opts.origin
 		return
 	}
-	if len(m.spans) > 0 || slices.ContainsFunc(nests, func(n *nest) bool { return len(n.ordered()) > 0 }) {
+	fixed := func(s *spanKernel) bool { return s.set.Word(schedule.RowLayout) == "" }
+	if slices.ContainsFunc(m.spans, fixed) ||
+		slices.ContainsFunc(nests, func(n *nest) bool { return len(n.ordered()) > 0 }) {
 		return
+	}
+	for _, s := range m.spans {
+		if first := rowsBegin(s.pipeline); first != nil && s.set.Word(schedule.RowLayout) == schedule.ShiftedRows {
+			m.origin = *first
+			return
+		}
 	}
 	for _, n := range nests {
 		if first, ok := n.firstUpdated(); ok && n.set.Word(schedule.RowLayout) == schedule.ShiftedRows {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
@@ -90,6 +91,46 @@ func TestRowLayoutPlaces(t *testing.T) {
 		per := map[string]int64{"double": 16, "float": 32}[c.dtype]
 		if got := c.want; c.word == "shifted" && (got.Lead+4)%per != 0 {
 			t.Errorf("cell 1 is at %d of a line of %d", got.Lead+4, per)
+		}
+	}
+}
+
+// Rows that a kernel of several calls shifts have cells of one index at the same place, wherever they begin.
+func TestRowLayoutsOfSequences(t *testing.T) {
+	p := load(t, "faces", `
+parameter L, M, N;
+iterator k, j, i;
+double u[L,M,N], v[L,M,N], f[2:L-3,2:M-3,2:N-2];
+copyin u, v; copyout v, f;
+stencil flux (f, u) { f[k][j][i] = 0.5*u[k][j][i] + 0.25*u[k][j][i-1]; }
+stencil update (v, f) { v[k][j][i] += f[k][j][i] - f[k][j][i+1]; }
+[2:L-3, 2:M-3, 2:N-2] : flux (f, u);
+[2:L-3, 2:M-3, 2:N-3] : update (v, f);`)
+	for _, c := range []struct {
+		word      string
+		grid, own kernel.Layout // of u and v, and of f
+	}{
+		{"packed", kernel.Layout{Align: 1}, kernel.Layout{Align: 1}},
+		{"padded", kernel.Layout{Align: 16}, kernel.Layout{Lead: 2, Align: 16}},
+		{"shifted", kernel.Layout{Lead: 14, Align: 16}, kernel.Layout{Align: 16}},
+	} {
+		b := bind(t, p, "L=9 M=11 N=37")
+		text := "sequence[0:2]@1{family=planes,block=4x16,chunk=7,stages=1,layout=" + c.word + "}"
+		m, err := lower.Program(p, lower.Options{Target: lower.GPU, Plan: plan(t, text), Bound: b})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range p.Grids {
+			got, have := m.Layouts[g]
+			if !have {
+				got.Align = 1
+			}
+			if want := map[bool]kernel.Layout{true: c.own, false: c.grid}[g.Name == "f"]; got != want {
+				t.Errorf("%s rows: %s has %+v, not %+v", c.word, g.Name, got, want)
+			}
+		}
+		if err := checkSpan(t, lower.GPU, b.In(arith.Contract), text, 7); err != nil {
+			t.Errorf("%s rows: %v", c.word, err)
 		}
 	}
 }
