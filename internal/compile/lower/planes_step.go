@@ -52,7 +52,7 @@ func (s *planeStep) plane(i int) kernel.Expr {
 
 // inPlanes emits what a stage does in a step, in those in which it computes a plane that the block needs.
 func (s *planeStep) inPlanes(list *scope, i int, stmts []kernel.Stmt) {
-	if !s.guarded && (!s.rimless || s.alike()) {
+	if !s.guarded && (!s.rimless || s.alike() || s.harmless(i)) {
 		list.emit(stmts...)
 		return
 	}
@@ -70,6 +70,31 @@ func (s *planeStep) inPlanes(list *scope, i int, stmts []kernel.Stmt) {
 	lo, hi := most(kernel.Sub(from, lag), first), least(kernel.Sub(to, lag), kernel.Add(last, kernel.I(1)))
 	some = conj(some, kernel.And(kernel.Ge(plane, lo), kernel.Lt(plane, hi)))
 	list.emit(&kernel.If{Cond: some, Then: stmts})
+}
+
+// harmless reports whether a stage may compute planes that nobody needs: its values stay in registers, and all that it
+// reads is there in every step. Then the stages of a step that read the same cells, as partial sums do, load them once.
+func (s *planeStep) harmless(i int) bool {
+	st := s.pipeline.Stages[i]
+	if st.Output != nil || s.keeps[st] || s.plan.Shared[i] > 0 || !st.Stmt.Array.Type.IsFloat() {
+		return false
+	}
+	there := true
+	_ = st.Accesses(func(a *ir.Access, v *graph.Value) error {
+		from := s.pipeline.Stage(v)
+		switch {
+		case !s.plan.Direct(st, a):
+			there = false
+		case from != nil:
+			there = there && s.plan.Shared[from.Number] == 0 && s.plan.InColumn(st, a)
+		default:
+			t, plane := s.plan.TileOf(v), a.Index[0].Offset-s.plan.Lags[i]
+			there = there && v.Def == nil && (s.copies[t] != nil && t.Has(plane) ||
+				s.plan.InColumn(st, a) && s.plan.ColumnOf(v).Has(plane) && s.columns[s.plan.ColumnOf(v)] != nil)
+		}
+		return nil
+	})
+	return there
 }
 
 // loadColumns brings the newest cells of columns: those that were loaded early, while those of the next step are.

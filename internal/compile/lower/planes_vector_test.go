@@ -54,7 +54,8 @@ stencil second (v, g) { v[k][j][i] = g[k][j][i] - 0.5*g[k][j-1][i]; }
 		got := fmt.Sprintf("%d %d, %d %d, %d %d", count("loads (u_near"), count("load u_tile"),
 			count("stores g_planes "), count("store g_planes "), count("stores v "), count("store v "))
 		if got != c.want {
-			t.Errorf("%s, %d cells a row, vec=%d, %s: %s, and not %s\n%s", c.kind, c.n, c.vec, c.layout, got, c.want, text)
+			t.Errorf("%s, %d cells a row, vec=%d, %s: %s, and not %s\n%s", c.kind, c.n, c.vec, c.layout, got, c.want,
+				text)
 		}
 	}
 }
