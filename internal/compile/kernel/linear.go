@@ -28,6 +28,10 @@ func linearOf(e Expr) linear {
 	return l
 }
 
+// Spread writes an integer expression as a sum of terms with a literal at the end. Indices that differ by a number then
+// have all but that in common: compilers compute an address for them all.
+func Spread(e Expr) Expr { return linearOf(e).expr(e.Type()) }
+
 // add adds c * e.
 func (l *linear) add(e Expr, c int64) {
 	if v, ok := IntLit(e); ok {

@@ -203,5 +203,5 @@ func (s *planeStep) copied(t *pipeline.Tile, plane int64, place []kernel.Expr, f
 		at = kernel.Add(kernel.Mul(at, kernel.I(s.copySide(t, d))), kernel.Add(place[d], kernel.I(by)))
 	}
 	slot := s.body.let(s.env, name, name, s.copySlot(t, s.at, plane))
-	return &kernel.Load{Buffer: s.copies[t], Index: kernel.Add(slot, at)}
+	return &kernel.Load{Buffer: s.copies[t], Index: kernel.Spread(kernel.Add(slot, at))}
 }

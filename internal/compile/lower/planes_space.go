@@ -30,12 +30,12 @@ func declarePlanes(axes []string) ([]schedule.Param, []schedule.Constraint) {
 	} else {
 		for _, n := range [][2]int64{
 			{8, 32}, {4, 64}, {16, 32}, {8, 64}, {4, 32}, {2, 64}, {16, 16}, {2, 128}, {4, 128}, {4, 16}, {16, 64},
-			{8, 16}, {16, 8},
+			{8, 16}, {16, 8}, {1, 256}, {2, 256}, {1, 512},
 		} {
 			blocks = append(blocks, schedule.Int(n[0], n[1]))
 		}
 	}
-	rows := schedule.Numbers(1, 2, 3, 4)
+	rows := schedule.Numbers(1, 2, 3, 4, 6, 8)
 	if len(axes) == 2 {
 		rows = rows[:1]
 	}

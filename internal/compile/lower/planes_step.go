@@ -197,11 +197,16 @@ func (s *planeStep) hand(work *scope, i, r int, value kernel.Expr) *storedCell {
 // plane, is beyond.
 func (s *planeStep) itself(c *cell, place []kernel.Expr) kernel.Expr {
 	var own kernel.Expr
-	for d := range s.threads {
-		own = conj(own, kernel.Bin(op.Eq, c.pos[s.axes[d+1]], kernel.Add(s.start[d], place[d])))
+	st := c.stage.of
+	within := func(k int, at kernel.Expr) {
+		in := s.insideOf(st, k)
+		own = conj(own, kernel.And(kernel.Ge(at, s.low(in.Lo, nil)), kernel.Le(at, s.high(in.Hi, nil))))
 	}
-	if st := c.stage.of; s.keeps[st] {
-		own = conj(own, kernel.Bin(op.Eq, c.pos[s.axes[0]], s.plane(st.Number)))
+	for d := range s.threads {
+		within(d+1, kernel.Add(s.start[d], place[d]))
+	}
+	if s.keeps[st] {
+		within(0, s.plane(st.Number))
 	}
 	return own
 }
@@ -424,7 +429,7 @@ func (s *planeStep) element(of *pipeline.Stage, slot kernel.Expr, place []kernel
 		}
 		at = kernel.Add(kernel.Mul(at, kernel.I(s.side(of, d))), x)
 	}
-	return kernel.Add(slot, at)
+	return kernel.Spread(kernel.Add(slot, at))
 }
 
 // storedCell is a cell that goes to memory.
@@ -513,7 +518,26 @@ func (s *planeStep) stored(i, r int, c *cell, value, assigned kernel.Expr) *stor
 		}
 		idx = append(idx, index{axis: dim.Axis, at: at, plain: true})
 	}
-	return &storedCell{b.buffer, s.flat(into, idx), value, own, storePath(s.set)}
+	element := s.flat(into, idx)
+	if s.rimless && !whole {
+		element = s.ownElement(into, st, r)
+	}
+	return &storedCell{b.buffer, element, value, own, storePath(s.set)}
+}
+
+// ownElement is where one of the thread's cells of a stage is in memory, if the grid has it: as far from where its
+// first cell would be as from that cell.
+func (s *planeStep) ownElement(into *store, st *pipeline.Stage, r int) kernel.Expr {
+	var idx []index
+	away := kernel.I(0)
+	for d, dim := range st.Stmt.Array.Dims {
+		idx = append(idx, index{axis: dim.Axis, at: s.position(st, d, s.own[0]), plain: true})
+		if d > 0 {
+			n, _ := kernel.Difference(s.own[r][d-1], s.own[0][d-1])
+			away = kernel.Add(away, kernel.Mul(into.stride(d, s.size), kernel.I(n)))
+		}
+	}
+	return kernel.Add(s.flat(into, idx), away)
 }
 
 // position is where a place of a stage's plane is on a dimension of its array, or beyond that.

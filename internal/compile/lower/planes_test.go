@@ -63,7 +63,7 @@ func TestPlanes(t *testing.T) {
 		{"double", "boundary u, x, y, z : clamp;", all, "block=4x16,rows=4,chunk=7,stages=1,copy=tensor,columns=halos"},
 		{"double", "", inside, "block=4x16,chunk=7,stages=1,loads=terms,layout=padded"},
 		{"double", "", inside, "block=4x16,rows=2,vec=2,chunk=7,stages=1,columns=halos,layout=shifted"},
-		{"float", "", rims, "block=4x16,vec=4,chunk=7,stages=1,copy=tensor,layout=shifted,sizes=literals"},
+		{"float", "", rims, "block=4x16,vec=4,chunk=7,stages=1,layout=shifted,sizes=literals"},
 		{"float", "boundary u : mirror;", rims, "block=8x16,rows=2,chunk=0,prefetch=1,layout=shifted"},
 		{"double", "", rims, "block=4x16,chunk=7,columns=all"},
 		{"float", "", rims, "block=8x32,rows=2,chunk=0,stages=1,copy=tensor,loads=statements"},

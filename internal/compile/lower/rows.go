@@ -80,6 +80,13 @@ func offerSpanRows(_ *ir.Program, p *pipeline.Pipeline, f *schedule.Family) {
 	}
 	param.Default = param.Values[0]
 	f.Params = slices.Insert(f.Params, f.Index(schedule.Sizes), param)
+	f.Constraints = append(f.Constraints, schedule.Constraint{
+		Name:   "tensor copies of packed or padded rows",
+		Doc:    "a tensor map begins with the grid's memory, and rows that are shifted do not",
+		Params: []string{"copy", param.Name}, Holds: func(c schedule.Config) bool {
+			return c.Word("copy") != copyTensor || c.Word(param.Name) != schedule.ShiftedRows
+		},
+	})
 }
 
 // rowsBegin returns the first index on the inner axis that a pipeline assigns in memory; nil if that, or where rows of
