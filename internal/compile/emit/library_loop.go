@@ -137,6 +137,10 @@ func sayOps(body []ir.Op) string {
 		case *ir.Rotate:
 			list = append(list, sayRotate(o))
 		case *ir.Iterate:
+			if o.Sequence {
+				list = append(list, sayOps(o.Body))
+				continue
+			}
 			list = append(list, "iterate { "+sayOps(o.Body)+" }")
 		}
 	}

@@ -154,6 +154,13 @@ func (l *library) follow(g *ir.Grid, body []ir.Op) (*ir.Grid, fate) {
 				g = o.Grids[(i+len(o.Grids)-1)%len(o.Grids)]
 			}
 		case *ir.Iterate:
+			if o.Sequence {
+				var f fate
+				if g, f = l.follow(g, o.Body); f != moved {
+					return nil, f
+				}
+				continue
+			}
 			if touches(g, o.Body) {
 				return nil, needed // as often as the loop likes
 			}

@@ -103,6 +103,7 @@ stencil over (out, in) { out[i] = in[i-1]; out[i] = 2*out[i]; }
 		{"iterate 3 { swap (b, c); all (a, a); }", "b c"},
 		{"iterate 3 { iterate 2 { all (b, a); } swap (a, b); }", ""},
 		{"all (b, a); swap (a, b);", "b"},
+		{"all (b, a); all (c, b); swap (a, c);", "b c"},
 	} {
 		text := head + c.body
 		if strings.Contains(c.body, "all (a, a)") {

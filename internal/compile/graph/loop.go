@@ -124,6 +124,9 @@ func innermost(it *ir.Iterate) bool {
 	return len(it.Body) > 0
 }
 
+// Single reports whether the loop is a sequence of one statement.
+func (l Loop) Single() bool { return l.Iterate.Sequence && l.Assignments() == 1 }
+
 // Assignments returns how many statements of an iteration assign grids.
 func (l Loop) Assignments() int64 {
 	n := int64(0)

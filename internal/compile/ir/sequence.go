@@ -19,11 +19,11 @@ func NewSequence(body []Op) *Iterate {
 }
 
 // Sequences returns a program's body with the calls and rotations between its loops as sequences, if they assign
-// two grids at least: such statements may share a kernel. Its innermost iterates have their temporary grids.
+// grids: their statements may share a kernel. Its innermost iterates have their temporary grids.
 func Sequences(p *Program, body []Op) []Op {
 	var out, run []Op
 	end := func() {
-		if assignments(run) > 1 {
+		if assigns(run) {
 			run = []Op{NewSequence(run)}
 		}
 		out, run = append(out, run...), nil
@@ -65,19 +65,12 @@ func findTemporary(p *Program, it *Iterate, others []Op) {
 	}
 }
 
-// assignments counts the statements of calls that assign arrays.
-func assignments(body []Op) int {
-	n := 0
-	for _, o := range body {
-		if r, ok := o.(*Run); ok {
-			for _, st := range r.Call.Body {
-				if st.Array != nil {
-					n++
-				}
-			}
-		}
-	}
-	return n
+// assigns reports whether a statement of some calls assigns an array.
+func assigns(body []Op) bool {
+	return slices.ContainsFunc(body, func(o Op) bool {
+		r, ok := o.(*Run)
+		return ok && slices.ContainsFunc(r.Call.Body, func(st *Stmt) bool { return st.Array != nil })
+	})
 }
 
 // Keep makes a grid a result: no iterate leaves it out.

@@ -19,7 +19,7 @@ stencil copy (o, u) { o[j][i] = u[j][i]; }
 stencil add (o, u) { o[j][i] += u[j][i]; }
 `
 	for _, c := range []struct{ name, steps, want string }{
-		{"one statement", "copy (d, a);", "(run copy)"},
+		{"one statement", "copy (d, a);", "(sequence (run copy))"},
 		{"a grid between two calls", "copy (b, a); copy (d, b);",
 			"(sequence (temporary b) (run copy) (run copy.2))"},
 		{"a loop reads it later", "copy (b, a); copy (c, b); iterate 3 { add (d, b); }",

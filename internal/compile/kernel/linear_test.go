@@ -9,8 +9,8 @@ import (
 
 // Indices of neighbours have all terms in common and differ by the literal at their ends.
 func TestSpread(t *testing.T) {
-	slot, y, x := kernel.V(&kernel.Var{Name: "slot", Type: types.I64}), kernel.V(&kernel.Var{Name: "y", Type: types.I64}),
-		kernel.V(&kernel.Var{Name: "x", Type: types.I64})
+	named := func(name string) kernel.Expr { return kernel.V(&kernel.Var{Name: name, Type: types.I64}) }
+	slot, y, x := named("slot"), named("y"), named("x")
 	element := func(dy, dx int64) kernel.Expr {
 		row := kernel.Mul(kernel.Add(y, kernel.I(dy)), kernel.I(36))
 		return kernel.Add(slot, kernel.Add(row, kernel.Sub(x, kernel.I(-dx))))

@@ -39,10 +39,14 @@ type DepthFacts struct {
 	Drops []string `json:"drops,omitempty"`
 }
 
-// FactsOf returns the facts of all innermost loops.
+// FactsOf returns the facts of all innermost loops, but for sequences of one statement: what those share a kernel with
+// is themselves.
 func FactsOf(p *ir.Program) []*Facts {
 	var list []*Facts
 	for _, l := range graph.Loops(p) {
+		if l.Single() {
+			continue
+		}
 		f := &Facts{Loop: l.Name, Leaves: l.Leaves()}
 		list = append(list, f)
 		first, last := int64(1), int64(3)

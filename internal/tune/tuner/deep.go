@@ -190,7 +190,11 @@ func withDefaults(s schedule.Space, roles []schedule.Role) schedule.Space {
 
 // singles returns the best plan of kernels of single iterations that was found.
 func (t *tuning) singles() schedule.Plan {
-	plan := t.base()
+	return t.withoutLoops(t.base())
+}
+
+// withoutLoops returns what a plan says of kernels of single iterations.
+func (t *tuning) withoutLoops(plan schedule.Plan) schedule.Plan {
 	plan.Kernels = slices.DeleteFunc(slices.Clone(plan.Kernels), t.subject.ofLoop)
 	return plan
 }
@@ -413,21 +417,36 @@ func (t *tuning) targetReached() bool {
 	})
 }
 
-// measureSingle checks and times an iteration by the best kernels of its own. It returns why spans cannot be
-// compared with it.
+// measureSingle checks and times an iteration by the best kernels of its own; by the usual ones if those do not work
+// together, as kernels may that see other rows than alone. It returns why spans cannot be compared with it.
 func (l *loopSearch) measureSingle(ctx context.Context) (why, err error) {
 	call := l.loop.alone(l.subject)
-	v, err := l.ready(ctx, call, l.singles())
+	for _, plan := range []schedule.Plan{l.singles(), l.withoutLoops(l.defaultPlan)} {
+		seconds, wrong := l.timeSingle(ctx, call, plan)
+		if wrong == nil {
+			l.single = seconds
+			l.report(DepthResult{Depth: 1, Seconds: l.single})
+			return nil, nil
+		}
+		if why, err = l.blame(ctx, wrong); err != nil || ctx.Err() != nil || errors.Is(wrong, errNoTime) {
+			return why, err
+		}
+		l.note("%s: %v", l.loop.place(), why)
+	}
+	return why, err
+}
+
+// timeSingle returns the seconds of an iteration by kernels of its own.
+func (l *loopSearch) timeSingle(ctx context.Context, call *tunedCall, plan schedule.Plan) (float64, error) {
+	v, err := l.ready(ctx, call, plan)
 	if err != nil {
-		return l.blame(ctx, err)
+		return 0, err
 	}
 	t, err := l.tryOnce(ctx, call, v)
 	if err != nil {
-		return l.blame(ctx, err)
+		return 0, err
 	}
-	l.single = measure.Median(t.Times)
-	l.report(DepthResult{Depth: 1, Seconds: l.single})
-	return nil, nil
+	return measure.Median(t.Times), nil
 }
 
 // blame tells apart what ends the search of a loop and what ends all.
@@ -440,12 +459,12 @@ func (l *loopSearch) blame(ctx context.Context, err error) (why, failed error) {
 	case unusable(err):
 		return nil, err
 	}
-	return fmt.Errorf("an iteration cannot be measured: %w", err), nil
+	return fmt.Errorf("an iteration by kernels of its own cannot be measured: %w", err), nil
 }
 
 // ready compiles a variant and what it is compared with.
 func (l *loopSearch) ready(ctx context.Context, call *tunedCall, plan schedule.Plan) (*compiled, error) {
-	task := l.queue.addPlan(call.name, call.name+" by itself", call, plan)
+	task := l.queue.addPlan(call.name, call.name+" by "+plan.String(), call, plan)
 	if err := l.prepareIterations(ctx, call); err != nil {
 		return nil, err
 	}

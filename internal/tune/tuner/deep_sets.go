@@ -16,10 +16,14 @@ const wholePart = 0.5
 
 // findLoops makes the searches of the loops whose iterations may share a kernel, and notes why others may not. Sets of
 // calls are searched where those of a whole iteration may not share a kernel, where some of them have nothing to do
-// with others, and where the user's plan names them.
+// with others, and where the user's plan names them. A sequence of one statement is what kernels of its call are: it is
+// searched where the plan names it.
 func (t *tuning) findLoops() {
 	for _, loop := range t.subject.loops {
 		given := t.givenSets(loop)
+		if loop.Single() && given == nil && !t.isNamed(loop) {
+			continue
+		}
 		for _, set := range given {
 			t.findLoop(loop.setOf(t.subject, set))
 		}

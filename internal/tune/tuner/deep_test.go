@@ -2,6 +2,7 @@ package tuner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -189,6 +190,29 @@ func TestFusedIteration(t *testing.T) {
 		if !slices.Equal(l.Carried, carried) || !slices.Equal(l.Schedule, carried) {
 			t.Errorf("%v, %v", l.Carried, l.Schedule)
 		}
+	}
+}
+
+// Where the best kernels of single calls do not work together, several iterations are compared with the usual ones.
+func TestKernelsThatFailTogether(t *testing.T) {
+	decides(t)
+	b := program(t, twoCalls)
+	right := byDepth(map[int]float64{1: 0.6, 2: 0.9, 4: 0.8})
+	o := deepOptions(t, newScripted(t, b, func(plan string) (float64, error) {
+		best, alone := strings.Count(plan, "block=4x32"), !strings.Contains(plan, "body")
+		switch {
+		case alone && best == 2:
+			return 0, errors.New("their rows are not theirs alone")
+		case alone && best == 1:
+			return 0.5e-3, nil
+		}
+		return right(plan)
+	}), b, 60)
+	o.Plan = plan(t, "family=cells")
+	r := tune(t, o)
+	failed := "body[0:3]: an iteration by kernels of its own cannot be measured: their rows are not theirs alone"
+	if !slices.Contains(r.Notes, failed) || len(r.Loops[0].Depths) < 2 || !strings.Contains(r.Best, "body[0:3]@1{") {
+		t.Errorf("%q, %+v, %s", r.Notes, r.Loops[0], r.Best)
 	}
 }
 

@@ -64,6 +64,9 @@ func (s *Search) runVersions(ctx context.Context, lab measure.Lab, src *diag.Sou
 		for _, v := range r.Versions {
 			fmt.Fprintf(s.Log, "  version %q: %.4g s in %d trials\n", v.Version, v.Seconds, v.Trials)
 		}
+		for _, l := range r.Loops {
+			fmt.Fprintf(s.Log, "  %s: %d depths, %s\n", l.Loop, len(l.Depths), l.Stopped)
+		}
 	}
 	return r, v, worked(ctx, r, err)
 }
