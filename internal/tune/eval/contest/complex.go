@@ -79,6 +79,9 @@ type ComplexRow struct {
 	Steps int64  `json:"steps"`
 	// Points is how many cells a second go through all calls of a step: those of the largest domain count.
 	Points float64 `json:"points_per_s"`
+	// Fastest is that of the fastest batch of the same comparison. It is more where the GPU reaches its limit of power
+	// meanwhile, and lowers its clock.
+	Fastest float64 `json:"fastest_points_per_s,omitempty"`
 	// Bound is that of a copy in the same search, which moves what all steps together read and leave once; 0 where
 	// that stays in the caches.
 	Bound     float64 `json:"bound"`
@@ -320,6 +323,9 @@ func (r *ComplexRow) read(p *ir.Program, t *tuner.Result, points int64, bytes fl
 	}
 	best := &t.Contenders[i]
 	r.Points, r.Plan, r.Default = float64(points)/best.Seconds, best.Plan, best.Gain.Ratio
+	if len(best.Times) > 0 {
+		r.Fastest = float64(points) / slices.Min(best.Times)
+	}
 	r.Bound = t.Bound.CopyGBs * 1e9 / bytes
 	r.Seconds, r.Trials = t.Seconds, t.Trials
 	plan, err := schedule.ParsePlan(best.Plan)
