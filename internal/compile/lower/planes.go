@@ -490,15 +490,6 @@ func (p *planeBlock) columnCell(c *pipeline.Column, row int, plane kernel.Expr) 
 	return kernel.Sel(there, load, zero(c.Grid.Type()))
 }
 
-// columnCells reads a plane of a column at all of the thread's cells.
-func (p *planeBlock) columnCells(c *pipeline.Column, plane kernel.Expr) []kernel.Expr {
-	var list []kernel.Expr
-	for r := range p.own {
-		list = append(list, p.columnCell(c, r, plane))
-	}
-	return list
-}
-
 // fillColumns loads what columns hold before a step: all planes but the newest, and that, too, if it is loaded early.
 func (p *planeBlock) fillColumns(list *scope, step, stop kernel.Expr) {
 	filled := newScope(list)

@@ -100,23 +100,32 @@ func (s *planeStep) harmless(i int) bool {
 // loadColumns brings the newest cells of columns: those that were loaded early, while those of the next step are.
 func (s *planeStep) loadColumns() {
 	for _, c := range s.plan.Columns {
-		held := s.columns[c]
+		held, early := s.columns[c], s.early[c]
+		if held == nil {
+			continue
+		}
 		newest := s.copiedColumns(c)
+		switch {
+		case early != nil:
+			newest = nil
+			for _, v := range early {
+				newest = append(newest, kernel.V(v))
+			}
+		case newest == nil:
+			newest = s.columnCells(c, kernel.Add(s.at, kernel.I(c.Newest)))
+		}
 		for r := range held {
-			if s.early[c] == nil {
-				if newest == nil {
-					newest = s.columnCells(c, kernel.Add(s.at, kernel.I(c.Newest)))
-				}
-				s.body.emit(&kernel.Assign{Var: held[r][0], Value: newest[r]})
-				continue
-			}
-			s.body.emit(&kernel.Assign{Var: held[r][0], Value: kernel.V(s.early[c][r])})
-			next := kernel.Add(s.at, kernel.I(1))
-			if !s.rimless { // the last step loads what it has once more: the next plane may be another block's
-				next = s.body.let(s.env, "next", "step_next", kernel.Min(next, kernel.Sub(s.innerEnd, kernel.I(1))))
-			}
-			plane := kernel.Add(next, kernel.I(c.Newest))
-			s.body.emit(&kernel.Assign{Var: s.early[c][r], Value: s.columnCell(c, r, plane)})
+			s.body.emit(&kernel.Assign{Var: held[r][0], Value: newest[r]})
+		}
+		if early == nil {
+			continue
+		}
+		next := kernel.Add(s.at, kernel.I(1))
+		if !s.rimless { // the last step loads what it has once more: the next plane may be another block's
+			next = s.body.let(s.env, "next", "step_next", kernel.Min(next, kernel.Sub(s.innerEnd, kernel.I(1))))
+		}
+		for r, value := range s.columnCells(c, kernel.Add(next, kernel.I(c.Newest))) {
+			s.body.emit(&kernel.Assign{Var: early[r], Value: value})
 		}
 	}
 }

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/compile/ir"
@@ -9,11 +10,11 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/pipeline"
 )
 
-// A thread that has several cells of a row (vec) loads what they read side by side in shared memory at once.
+// A thread that has several cells of a row (vec) loads what they read side by side at once, in shared memory, and in
+// memory where rows are aligned.
 
-// inVector is what an access of a stage leads to from one of the thread's cells, if that is in shared memory and a
-// neighbour in the same 16 bytes is read as well: both are loaded together, once for all cells of the row. Else it is
-// nil.
+// inVector is what an access of a stage leads to from one of the thread's cells, if a neighbour in the same 16 bytes is
+// read as well: both are loaded together, once for all cells of the row. Else it is nil.
 func (s *planeStep) inVector(c *cell, i, row int, a *ir.Access, v *graph.Value) kernel.Expr {
 	n := chunk(s.vec, v.Type())
 	if row < 0 || s.guarded || n < 2 || !s.plan.Direct(s.pipeline.Stages[i], a) {
@@ -39,6 +40,13 @@ func (s *planeStep) inVector(c *cell, i, row int, a *ir.Access, v *graph.Value) 
 	vars := s.vectors[key]
 	if vars == nil {
 		load := s.sharedCell(c, i, s.own[begin], from, v)
+		if load == nil && v.Def == nil {
+			pos := []kernel.Expr{}
+			for d, ix := range from.Index[:last] {
+				pos = append(pos, kernel.Add(c.pos[s.axes[d]], kernel.I(ix.Offset)))
+			}
+			load = s.runInMemory(v, pos, kernel.Add(s.own[begin][last-1], kernel.I(first)), n)
+		}
 		if load == nil {
 			return nil
 		}
@@ -94,6 +102,62 @@ func (s *planeStep) sharedCell(c *cell, i int, place []kernel.Expr, a *ir.Access
 	return load
 }
 
+// runInMemory is the first of some neighbouring cells of a row of a grid in memory, at a position on the axes before
+// and from a place of the tile on; nil if they are not aligned there, or if the block changes the grid. What is beyond a
+// row nobody needs: the nearest run of the row stands for it.
+func (p *planeBlock) runInMemory(v *graph.Value, pos []kernel.Expr, place kernel.Expr, n int64) *kernel.Load {
+	g := v.Memory
+	if n < 2 || !p.rimless || p.pipeline.InPlace(g) || !p.alignedIn(g) {
+		return nil
+	}
+	last := len(p.threads)
+	st, dim := p.gridStore(g), v.Dims()[last]
+	lo := kernel.Sub(p.affine(dim.Lo), kernel.I(st.layout.Lead%n))
+	hi := p.affine(dim.Hi)
+	hi = kernel.Sub(hi, floorMod(kernel.Sub(hi, lo), kernel.I(n)))
+	pos = append(slices.Clone(pos), kernel.Max(kernel.Min(kernel.Add(p.start[last-1], place), hi), lo))
+	var idx []index
+	for d, dim := range v.Dims() {
+		idx = append(idx, index{axis: dim.Axis, at: pos[d], plain: true})
+	}
+	b := p.bufferOf(st)
+	b.reads = true
+	return &kernel.Load{Buffer: b.buffer, Index: p.flat(st, idx)}
+}
+
+// columnCells reads a plane of a column at all of the thread's cells.
+func (s *planeStep) columnCells(c *pipeline.Column, plane kernel.Expr) []kernel.Expr {
+	var list []kernel.Expr
+	n, last := int(chunk(s.vec, c.Grid.Type())), len(s.threads)-1
+	for r := 0; r < len(s.own); r += n {
+		pos := []kernel.Expr{s.limitedPlane(c.Grid, plane)}
+		for d, dim := range c.Grid.Dims()[1 : last+1] {
+			pos = append(pos, s.limited(dim, kernel.Add(s.start[d], s.own[r][d])))
+		}
+		if load := s.runInMemory(c.Grid, pos, s.own[r][last], int64(n)); load != nil {
+			list = append(list, s.loadedRun(c.Grid, load, n)...)
+			continue
+		}
+		for k := range n {
+			list = append(list, s.columnCell(c, r+k, plane))
+		}
+	}
+	return list
+}
+
+// loadedRun loads neighbouring cells together.
+func (s *planeStep) loadedRun(of *graph.Value, load *kernel.Load, n int) []kernel.Expr {
+	var list []kernel.Expr
+	wide := &kernel.LoadVector{Buffer: load.Buffer, Index: load.Index}
+	for range n {
+		v := s.body.declare(s.env, of.Name()+"_near", load.Buffer.Elem)
+		wide.Vars = append(wide.Vars, v)
+		list = append(list, kernel.V(v))
+	}
+	s.body.emit(wide)
+	return list
+}
+
 // copiedColumns are the newest cells of columns in shared memory, by the thread's cells; nil if they are not there.
 func (s *planeStep) copiedColumns(c *pipeline.Column) []kernel.Expr {
 	var list []kernel.Expr
@@ -107,13 +171,7 @@ func (s *planeStep) copiedColumns(c *pipeline.Column) []kernel.Expr {
 			list = append(list, load)
 			continue
 		}
-		wide := &kernel.LoadVector{Buffer: load.Buffer, Index: load.Index}
-		for range n {
-			v := s.body.declare(s.env, c.Grid.Name()+"_near", load.Buffer.Elem)
-			wide.Vars = append(wide.Vars, v)
-			list = append(list, kernel.V(v))
-		}
-		s.body.emit(wide)
+		list = append(list, s.loadedRun(c.Grid, load, n)...)
 	}
 	return list
 }

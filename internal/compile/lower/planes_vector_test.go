@@ -59,3 +59,52 @@ stencil second (v, g) { v[k][j][i] = g[k][j][i] - 0.5*g[k][j-1][i]; }
 		}
 	}
 }
+
+// Without copies to shared memory threads load runs of rows of memory: a star of order 1 takes its newest plane in one
+// load for four cells, and the two rows beside its own in one each. Both cells at the ends are loaded alone.
+func TestPlanesLoadRunsOfMemory(t *testing.T) {
+	const text = `
+parameter L, M, N;
+iterator k, j, i;
+float u[L,M,N], v[L,M,N];
+copyin u, v;
+copyout v;
+stencil star (v, u) {
+  v[k][j][i] = 0.4*u[k][j][i] + 0.1*u[k][j][i-1] + 0.2*u[k][j][i+1] - 0.3*u[k][j-1][i] + 0.25*u[k][j+1][i]
+    + 0.15*u[k-1][j][i] - 0.05*u[k+1][j][i];
+}
+star (v, u);
+`
+	for _, c := range []struct {
+		n      int
+		layout string
+		rows   int
+		want   string // runs and single cells of a row's or two rows' cells
+	}{
+		{48, "packed", 1, "3 2"},
+		{48, "packed", 2, "4 4"},
+		{47, "padded", 2, "4 4"},
+		{47, "shifted", 2, "4 4"},
+	} {
+		p := load(t, "runs", text)
+		b := bind(t, p, fmt.Sprintf("L=20 M=30 N=%d", c.n)).In(arith.Contract)
+		config := fmt.Sprintf("sequence[0:1]@1{family=planes,block=4x16,rows=%d,vec=4,stages=0,layout=%s}", c.rows,
+			c.layout)
+		o := lower.Options{Target: lower.GPU, Bound: b, Sized: true, Plan: plan(t, config)}
+		m, err := lower.Program(b.Program, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := kernel.Text(m.Spans[0].Launches[0].Kernel)
+		text = text[strings.Index(text, "(for step"):]
+		got := fmt.Sprint(strings.Count(text, "(loads (u_near"), strings.Count(text, "(load u "))
+		if got != c.want {
+			t.Errorf("%d cells a row, %s, %d rows: %s, and not %s\n%s", c.n, c.layout, c.rows, got, c.want, text)
+		}
+		for k, size := range []string{"L=9 M=11 N=37", "L=5 M=6 N=131", "L=17 M=19 N=32"} {
+			if err := checkSpan(t, lower.GPU, bind(t, p, size).In(arith.Contract), config, uint64(k)); err != nil {
+				t.Errorf("%s, %s: %v", config, size, err)
+			}
+		}
+	}
+}
