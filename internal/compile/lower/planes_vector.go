@@ -103,8 +103,8 @@ func (s *planeStep) sharedCell(c *cell, i int, place []kernel.Expr, a *ir.Access
 }
 
 // runInMemory is the first of some neighbouring cells of a row of a grid in memory, at a position on the axes before
-// and from a place of the tile on; nil if they are not aligned there, or if the block changes the grid. What is beyond a
-// row nobody needs: the nearest run of the row stands for it.
+// and from a place of the tile on; nil if they are not aligned there, or if the block changes the grid. What is beyond
+// a row nobody needs: the nearest run of the row stands for it.
 func (p *planeBlock) runInMemory(v *graph.Value, pos []kernel.Expr, place kernel.Expr, n int64) *kernel.Load {
 	g := v.Memory
 	if n < 2 || !p.rimless || p.pipeline.InPlace(g) || !p.alignedIn(g) {

@@ -124,17 +124,17 @@ func (n *nest) lines(t types.Type) int64 {
 }
 
 // settleOrigin finds the index at which vectors begin in all rows: the first one that a kernel updates which asks for
-// shifted rows, or 0. It is 0, too, where some kernel is built for that alone: one of several statements whose family
-// does not place rows, or one that combines segments.
+// shifted rows, or 0. Kernels of sequences and loops do most of the work: where there are some, they decide. It is 0,
+// too, where some kernel is built for that alone: one of several statements whose family does not place rows, or one
+// that combines segments.
 func (m *module) settleOrigin(nests []*nest) {
 	m.origin = 0
 	if m.opts.origin != nil {
 		m.origin = *m.opts.origin
 		return
 	}
-	fixed := func(s *spanKernel) bool { return s.set.Word(schedule.RowLayout) == "" }
-	if slices.ContainsFunc(m.spans, fixed) ||
-		slices.ContainsFunc(nests, func(n *nest) bool { return len(n.ordered()) > 0 }) {
+	if slices.ContainsFunc(nests, func(n *nest) bool { return len(n.ordered()) > 0 }) ||
+		slices.ContainsFunc(m.spans, func(s *spanKernel) bool { return s.set.Word(schedule.RowLayout) == "" }) {
 		return
 	}
 	for _, s := range m.spans {
@@ -142,6 +142,9 @@ func (m *module) settleOrigin(nests []*nest) {
 			m.origin = *first
 			return
 		}
+	}
+	if len(m.spans) > 0 {
+		return
 	}
 	for _, n := range nests {
 		if first, ok := n.firstUpdated(); ok && n.set.Word(schedule.RowLayout) == schedule.ShiftedRows {

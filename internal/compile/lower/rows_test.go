@@ -135,6 +135,36 @@ stencil update (v, f) { v[k][j][i] += f[k][j][i] - f[k][j][i+1]; }
 	}
 }
 
+// Kernels of single calls shift no rows of a kernel of several calls that has others: those that copy tensors need them
+// where they are.
+func TestSequencesDecideRows(t *testing.T) {
+	p := load(t, "shifted", shiftedSource(0, 2, "double", ""))
+	lead := func(text string) int64 {
+		t.Helper()
+		m, err := lower.Program(p, lower.Options{
+			Target: lower.GPU, Plan: plan(t, text), Bound: bind(t, p, "L=5 M=6 N=37"),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.Layouts[p.Grids[0]].Lead
+	}
+	const call = "s[0:1]@1{family=tile,vec=2,layout=shifted}"
+	for _, c := range []struct {
+		plan string
+		want int64
+	}{
+		{call, 14},
+		{call + ";sequence[0:2]@1{family=planes,layout=packed}", 0},
+		{call + ";sequence[0:2]@1{family=planes,layout=padded,stages=1,copy=tensor}", 0},
+		{call + ";sequence[0:1]@1{family=planes,layout=shifted};all[0:1]@1{family=cells}", 14},
+	} {
+		if got := lead(c.plan); got != c.want {
+			t.Errorf("%s: rows begin at %d, not %d", c.plan, got, c.want)
+		}
+	}
+}
+
 // A library's variants see the same rows: shifted ones if all plans want them, else padded ones.
 func TestRowLayoutsOfVariants(t *testing.T) {
 	p := load(t, "shifted", shiftedSource(0, 2, "double", ""))

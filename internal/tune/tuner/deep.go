@@ -77,6 +77,12 @@ var planeSeeds = map[int][]string{
 	2: {"family=planes,block=128,chunk=64,sizes=literals"},
 	3: {
 		"family=planes,block=8x32,chunk=160,stages=1,copy=tensor,unroll=3,sizes=literals,registers=200",
+		"family=planes,block=8x32,rows=4,chunk=40,stages=1,copy=tensor,columns=all,sizes=literals",
+		"family=planes,block=8x16,rows=2,chunk=40,stages=1,copy=tensor,unroll=2,loads=terms,columns=halos,sizes=literals",
+		"family=planes,block=4x64,chunk=32,stages=1,loads=terms,columns=halos,layout=shifted,sizes=literals",
+		"family=planes,block=4x64,rows=3,chunk=16,stages=1,loads=terms,columns=none,store=streaming,layout=shifted",
+		"family=planes,block=8x32,rows=2,vec=2,chunk=128,stages=0,sizes=literals",
+		"family=planes,block=4x32,rows=4,vec=2,chunk=128,stages=1,sizes=literals",
 		"family=planes,block=4x32,chunk=160,prefetch=1,stages=1,copy=tensor,unroll=3,sizes=literals",
 		"family=planes,block=4x32,chunk=32,prefetch=1,stages=1,copy=tensor,loads=terms,sizes=literals",
 		"family=planes,block=4x32,rows=2,chunk=128,prefetch=1,stages=1,copy=tensor,sizes=literals",

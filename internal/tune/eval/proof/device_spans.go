@@ -175,8 +175,9 @@ func (p *deviceSpanProver) prove(ctx context.Context, seed uint64) *devicePairRe
 	v.pair = d
 	reason, err := p.check(ctx, d, v)
 	switch {
-	case err != nil && (verdict.Of(err) == verdict.Resources || exceedsResources(err) ||
-		strings.Contains(err.Error(), tookLonger) || strings.Contains(err.Error(), notTrusted)):
+	case err != nil && (verdict.Of(err) == verdict.Resources || exceedsResources(err) || slices.ContainsFunc(
+		[]string{tookLonger, notTrusted, moreThreads},
+		func(why string) bool { return strings.Contains(err.Error(), why) })):
 		v.refused = true
 	case err != nil:
 		reason = err.Error()

@@ -34,6 +34,8 @@ const (
 	tookLonger = "it took longer than"
 	// notTrusted is in those of code that devices refuse to run.
 	notTrusted = cuda.Spilled
+	// moreThreads is in the errors of blocks with more threads than their registers leave room for.
+	moreThreads = "a block can have "
 )
 
 // openPlace opens a device that runs kernels for GPUs, by the name that users call it by.
