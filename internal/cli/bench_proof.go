@@ -23,7 +23,7 @@ type benchProof struct {
 	Pairs    int           `default:"1000" help:"How many random programs with a random plan each, for GPUs."`
 	Spans    bool          `help:"Programs of time loops, with kernels of several of their iterations."`
 	DAGs     bool          `name:"dags" help:"Programs of calls whose statements are graphs, with random fissions and random sets of calls in kernels."`
-	Fission  string        `default:"" enum:",maxfuse,trivial,recompute,statements,cire,inline" help:"With --dags: this version of all programs, and not a random one." placeholder:"VERSION"`
+	Fission  string        `default:"" enum:",maxfuse,trivial,recompute,statements,cire,inline,retime" help:"With --dags: this version of all programs, and not a random one." placeholder:"VERSION"`
 	Seed     uint64        `default:"1" help:"Seed of the first program; the others follow."`
 	Device   string        `help:"Run plans of the examples on this GPU: cuda:0, opencl:0 and so on." placeholder:"DEVICE"`
 	Plans    int           `default:"200" help:"How many random plans of each example, on a device."`

@@ -15,7 +15,7 @@ import (
 type fissionCmd struct {
 	File string `arg:"" help:"Source file; - reads standard input."`
 	Out  string `help:"Folder for the source files; without it the text of one goes to standard output." placeholder:"DIR"`
-	Only string `default:"" enum:",maxfuse,trivial,recompute,statements,cire,inline" help:"Write this version alone: maxfuse, trivial, recompute, statements, cire or inline. Without --out it is trivial if nothing else is said." placeholder:"VERSION"`
+	Only string `default:"" enum:",maxfuse,trivial,recompute,statements,cire,inline,retime" help:"Write this version alone: maxfuse, trivial, recompute, statements, cire, inline or retime. Without --out it is trivial if nothing else is said." placeholder:"VERSION"`
 
 	Parts     int `help:"Of statements: into how many parts they are cut. Default: 2." placeholder:"COUNT"`
 	Registers int `help:"Of statements: as many parts as it takes until the cells that a part reads fit in so many registers of a thread." placeholder:"COUNT"`
@@ -129,7 +129,9 @@ func (c *fissionCmd) versions(a *app, src *diag.Source, limit fission.Limit) ([]
 			"statement that reads few cannot be split further",
 		fission.InlineVersion: "no call reads at other cells what calls before it assign, or too much would be " +
 			"computed anew",
-		"": "it has one call, which assigns one array, or its parts need each other; nor is there anything to share",
+		fission.RetimeVersion: "no statement could begin before all planes have come that it reads",
+		"": "it has one call, which assigns one array, or its parts need each other; nor is there anything to " +
+			"share",
 	}[c.Only])
 }
 

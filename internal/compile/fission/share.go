@@ -29,11 +29,15 @@ type Sharing struct {
 
 // Lines says what is shared, and what that saves.
 func (s *Sharing) Lines() []string {
-	values := "1 value"
+	values, wait := "1 value", "waits"
 	if n := len(s.Values); n > 1 {
-		values = fmt.Sprintf("%d values", n)
+		values, wait = fmt.Sprintf("%d values", n), "wait"
 	}
 	list := []string{fmt.Sprintf("%s shares %s: %s", s.Stencil, values, s.Gain())}
+	if s.Planes {
+		list[0] = fmt.Sprintf("%s has %s that %s for later planes: a plane is read at %.0f cells, and not at %.0f",
+			s.Stencil, values, wait, s.After.Loads, s.Before.Loads)
+	}
 	return append(list, s.Sharing.Lines(s.program)...)
 }
 
@@ -51,6 +55,22 @@ func (s *Sharing) Gain() string {
 // arithmetic that it is for. Calls that have nothing to share are not in the list. Most and all are those of
 // transform.ShareOptions.
 func Share(f *lang.File, p *ir.Program, most int, all bool) []*Sharing {
+	return inGrids(f, p, func(call *ir.Call, o transform.ShareOptions) (*transform.Sharing, error) {
+		o.Most, o.All = most, all
+		return transform.Share(p, call, o)
+	})
+}
+
+// Retime finds what calls of a file's stencils may compute before all planes have come that they read, likewise.
+func Retime(f *lang.File, p *ir.Program) []*Sharing {
+	return inGrids(f, p, func(call *ir.Call, o transform.ShareOptions) (*transform.Sharing, error) {
+		return transform.RetimeCall(p, call, o)
+	})
+}
+
+// inGrids puts values of a file's calls into local grids, each of which a function finds.
+func inGrids(f *lang.File, p *ir.Program,
+	find func(*ir.Call, transform.ShareOptions) (*transform.Sharing, error)) []*Sharing {
 	var list []*Sharing
 	for _, item := range f.Items {
 		def, ok := item.(*lang.StencilDef)
@@ -65,9 +85,9 @@ func Share(f *lang.File, p *ir.Program, most int, all bool) []*Sharing {
 			if s.keepsOld() {
 				continue
 			}
-			o := transform.ShareOptions{May: s.writable, Taken: f.Names(), Most: most, All: all}
 			var err error
-			if s.Sharing, err = transform.Share(p, run, o); err == nil {
+			s.Sharing, err = find(run, transform.ShareOptions{May: s.writable, Taken: f.Names()})
+			if err == nil {
 				list = append(list, s)
 			}
 		}
@@ -227,15 +247,24 @@ func (s *Sharing) verify(p *ir.Program, made *ir.Call) (again bool, err error) {
 		of.Value = value
 		left = append(left, &of)
 	}
-	if len(left) != len(s.call.Body) {
-		return false, fmt.Errorf("%s has %d statements, and not %d", s.Stencil, len(left), len(s.call.Body))
+	var stay []*ir.Stmt // all but scalars that values have taken the place of
+	for _, st := range s.Call.Body {
+		if was := s.Was[st]; was != nil {
+			stay = append(stay, was)
+		}
 	}
-	for n, was := range s.call.Body {
-		meant := was.Value
-		if p.Arithmetic == arith.Fast {
+	if len(left) != len(stay) {
+		return false, fmt.Errorf("%s has %d statements, and not %d", s.Stencil, len(left), len(stay))
+	}
+	for n, was := range stay {
+		meant, value := was.Value, left[n].Value
+		switch {
+		case s.Planes: // parts of scalars are values, too
+			meant, value = withoutTemps(meant, s.call.Body), withoutTemps(value, left)
+		case p.Arithmetic == arith.Fast:
 			meant = s.meant(was) // sums have another order
 		}
-		if text, want := p.ExprText(left[n].Value), s.program.ExprText(meant); text != want {
+		if text, want := p.ExprText(value), s.program.ExprText(meant); text != want {
 			return false, fmt.Errorf("%s computes %s, and not %s", s.Stencil, text, want)
 		}
 		if was.Temp == nil && !was.Domain.Equal(left[n].Domain) {
@@ -246,6 +275,21 @@ func (s *Sharing) verify(p *ir.Program, made *ir.Call) (again bool, err error) {
 		}
 	}
 	return again, nil
+}
+
+// withoutTemps returns an expression with what temps of a body hold in their places.
+func withoutTemps(e ir.Expr, body []*ir.Stmt) ir.Expr {
+	return ir.Rewrite(e, func(e ir.Expr) ir.Expr {
+		t, ok := e.(ir.TempRef)
+		if !ok {
+			return e
+		}
+		i := slices.IndexFunc(body, func(st *ir.Stmt) bool { return st.Temp == t.Temp })
+		if i < 0 {
+			return e
+		}
+		return withoutTemps(body[i].Value, body)
+	})
 }
 
 // meant returns what a statement computes with the values that are shared in the place of their reads.

@@ -19,6 +19,7 @@ const (
 	StatementVersion = "statements"
 	CIREVersion      = "cire"
 	InlineVersion    = "inline"
+	RetimeVersion    = "retime"
 )
 
 // allShared is the version cire with all that may be shared, worth it or not: it is for proofs.
@@ -26,7 +27,8 @@ const allShared = CIREVersion + "-all"
 
 // Names returns the names of all versions.
 func Names() []string {
-	return []string{MaxFuseVersion, TrivialVersion, RecomputeVersion, StatementVersion, CIREVersion, InlineVersion}
+	return []string{MaxFuseVersion, TrivialVersion, RecomputeVersion, StatementVersion, CIREVersion, InlineVersion,
+		RetimeVersion}
 }
 
 // Version is a version of a source text.
@@ -127,7 +129,7 @@ func makeVersion(name, kind string, src *diag.Source, l Limit, mode arith.Mode) 
 		}
 		v.Saved = 1 - float64(after)/float64(max(1, before))
 		text = WriteInlined(f, list)
-	case CIREVersion, allShared:
+	case CIREVersion, allShared, RetimeVersion:
 		return makeShared(f, v, l, mode)
 	default:
 		return nil, &UnknownVersion{name}
@@ -150,13 +152,18 @@ func reload(made *diag.Source) (*ir.Program, error) {
 	return p, nil
 }
 
-// makeShared makes the version cire, or that with all that may be shared.
+// makeShared makes the version cire, that with all that may be shared, or retime.
 func makeShared(f *lang.File, v *Version, l Limit, mode arith.Mode) (*Version, error) {
 	p, err := reload(f.Source)
 	if err != nil {
 		return nil, err
 	}
-	list := Share(f, p.In(mode), l.Values, v.Name == allShared)
+	var list []*Sharing
+	if v.Name == RetimeVersion {
+		list = Retime(f, p.In(mode))
+	} else {
+		list = Share(f, p.In(mode), l.Values, v.Name == allShared)
+	}
 	if len(list) == 0 {
 		return nil, nil
 	}

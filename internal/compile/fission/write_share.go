@@ -83,15 +83,29 @@ func (w *writer) shared(s *Sharing) (string, []int, error) {
 		}
 		now[was], before[was], pending = st, pending, nil
 	}
+	gone := s.replacedScalars(now)
+	for _, at := range s.body.statements {
+		if was := s.meaning(at); was != nil && now[was] == nil && !gone[at] {
+			now[was] = was
+		}
+	}
 	var lines []string
 	first := 0
 	for n, st := range s.body.def.Body {
 		var names []*statement
+		whole := true
 		for ; first < len(s.body.statements) && s.body.statements[first].Stmt == st; first++ {
-			names = append(names, s.body.statements[first])
+			if at := s.body.statements[first]; gone[at] {
+				whole = false
+			} else {
+				names = append(names, at)
+			}
+		}
+		if len(names) == 0 && !whole {
+			continue
 		}
 		above, behind := w.comments(s.body.def, n)
-		lines = append(lines, above+strings.Join(w.anew(s, text, st, names, now, before), "\n")+behind)
+		lines = append(lines, above+strings.Join(w.anew(s, text, st, names, whole, now, before), "\n")+behind)
 	}
 	if text.failed {
 		return "", nil, fmt.Errorf("%s cannot be written anew", s.Stencil)
@@ -112,21 +126,50 @@ func (w *writer) shared(s *Sharing) (string, []int, error) {
 	return out.String(), kept, nil
 }
 
-// anew returns the statements that take the place of one: itself if nothing of it changes.
-func (w *writer) anew(s *Sharing, text *sourceText, st lang.Stmt, names []*statement,
-	now map[*ir.Stmt]*ir.Stmt, before map[*ir.Stmt][]*ir.Stmt) []string {
-	of := func(at *statement) *ir.Stmt {
-		i := slices.IndexFunc(s.call.Body, func(was *ir.Stmt) bool { return s.source(was) == at })
-		if i < 0 {
-			return nil
-		}
-		return s.call.Body[i]
+// meaning returns the statement of the call that one of the body means alone; nil if there is none.
+func (s *Sharing) meaning(at *statement) *ir.Stmt {
+	i := slices.IndexFunc(s.call.Body, func(was *ir.Stmt) bool { return s.source(was) == at })
+	if i < 0 {
+		return nil
 	}
+	return s.call.Body[i]
+}
+
+// replacedScalars returns the scalars of the body that values have taken the place of, and that no text reads which
+// stays as it is.
+func (s *Sharing) replacedScalars(now map[*ir.Stmt]*ir.Stmt) map[*statement]bool {
+	gone := map[*statement]bool{}
+	for _, at := range s.body.statements {
+		if was := s.meaning(at); was != nil && now[was] == nil {
+			gone[at] = true
+		}
+	}
+	for more := true; more; {
+		more = false
+		for _, at := range s.body.statements {
+			if was := s.meaning(at); gone[at] || was != nil && now[was] != was && now[was] != nil {
+				continue // what is written anew reads none of them
+			}
+			for scalar := range gone {
+				if slices.Contains(at.reads, scalar.writes[0]) {
+					delete(gone, scalar)
+					more = true
+				}
+			}
+		}
+	}
+	return gone
+}
+
+// anew returns the statements that take the place of one, of which it may not be the whole: itself if nothing of it
+// changes.
+func (w *writer) anew(s *Sharing, text *sourceText, st lang.Stmt, names []*statement, whole bool,
+	now map[*ir.Stmt]*ir.Stmt, before map[*ir.Stmt][]*ir.Stmt) []string {
 	changes := func(at *statement) bool {
-		was := of(at)
+		was := s.meaning(at)
 		return was != nil && (now[was] != was || len(before[was]) > 0 || s.domains[was])
 	}
-	if !slices.ContainsFunc(names, changes) {
+	if whole && !slices.ContainsFunc(names, changes) {
 		for _, at := range names {
 			for _, name := range slices.Concat(at.reads, at.writes) {
 				text.own(name)
@@ -136,7 +179,7 @@ func (w *writer) anew(s *Sharing, text *sourceText, st lang.Stmt, names []*state
 	}
 	var list []string
 	for _, at := range names {
-		was := of(at)
+		was := s.meaning(at)
 		if was != nil {
 			for _, shared := range before[was] {
 				list = append(list, w.sharedValue(text, shared)...)

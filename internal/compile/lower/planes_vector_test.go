@@ -6,8 +6,12 @@ import (
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
+	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/compile/fission"
+	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/pipeline"
 )
 
 // What the cells of a thread read side by side in shared memory is loaded together, once, and what they leave is stored
@@ -104,6 +108,65 @@ star (v, u);
 		for k, size := range []string{"L=9 M=11 N=37", "L=5 M=6 N=131", "L=17 M=19 N=32"} {
 			if err := checkSpan(t, lower.GPU, bind(t, p, size).In(arith.Contract), config, uint64(k)); err != nil {
 				t.Errorf("%s, %s: %v", config, size, err)
+			}
+		}
+	}
+}
+
+// Parts of a sum that wait for later planes read one plane of shared memory, and load what they have in common once: a
+// box of 27 cells takes 9 loads, by whatever steps its stages are needed in.
+func TestPlanesShareLoadsOfParts(t *testing.T) {
+	const head = `
+parameter L, M, N;
+iterator k, j, i;
+double u[L,M,N], v[L,M,N];
+copyin u, v;
+copyout v;
+stencil box (v, u) {
+  v[k][j][i] = sum (c in -1..1) sum (b in -1..1) sum (a in -1..1) (0.3 + 0.2*a + 0.1*b*c)*u[k+c][j+b][i+a];
+}
+box (v, u);
+`
+	made, err := fission.Make(fission.RetimeVersion, diag.NewSource("box.loom", head), arith.Contract)
+	if err != nil || made == nil {
+		t.Fatal(made, err)
+	}
+	const config = "sequence[0:1]@1{family=planes,block=4x16,chunk=7,stages=1}"
+	for _, c := range []struct {
+		text, planes string
+		guards       int // by which stages ask whether a plane is needed
+	}{{head, "3 planes", 1}, {made.Source.Text, "1 planes", 1}} {
+		p := load(t, "box", c.text)
+		b := bind(t, p, "L=20 M=30 N=48").In(arith.Contract)
+		o := lower.Options{Target: lower.GPU, Bound: b, Sized: true, Plan: plan(t, config)}
+		m, err := lower.Program(b.Program, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, _ := graph.LoopNamed(b.Program, "sequence")
+		span, err := graph.NewSpan(b.Program, l, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pipe, err := pipeline.New(span)
+		if err != nil {
+			t.Fatal(err)
+		}
+		planes, err := pipeline.NewPlanes(pipe, pipeline.Keeps{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := planes.String(); !strings.Contains(text, "tile of u: "+c.planes) {
+			t.Errorf("there is no tile of %s:\n%s", c.planes, text)
+		}
+		text := kernel.Text(m.Spans[0].Launches[0].Kernel)
+		text = text[strings.Index(text, "(for step"):]
+		if got := strings.Count(text, "(ge step") + strings.Count(text, "(ge plane"); got > c.guards {
+			t.Errorf("%d stages ask whether they are needed, and not %d\n%s", got, c.guards, text)
+		}
+		for k, size := range []string{"L=9 M=11 N=37", "L=3 M=6 N=31", "L=17 M=19 N=32"} {
+			if err := checkSpan(t, lower.GPU, bind(t, p, size).In(arith.Contract), config, uint64(k)); err != nil {
+				t.Errorf("%s: %v", size, err)
 			}
 		}
 	}

@@ -51,8 +51,13 @@ type Use struct {
 // that kept reports are computed for their own sake, others where they are
 // read. It refuses statements that read temps which are computed elsewhere.
 func Retime(p *ir.Program, stmts []*ir.Stmt, axis int, kept func(*ir.Stmt) bool) (*Retimed, error) {
+	return retime(p, stmts, axis, kept, false)
+}
+
+// retime is Retime; where still is set, temps that read no plane stay temps.
+func retime(p *ir.Program, stmts []*ir.Stmt, axis int, kept func(*ir.Stmt) bool, still bool) (*Retimed, error) {
 	r := &retimer{
-		program: p, axis: axis, def: definitions(stmts), known: map[string]*Piece{},
+		program: p, axis: axis, still: still, def: definitions(stmts), known: map[string]*Piece{},
 		pieces: map[tempAt]*Piece{}, temps: map[*ir.Temp]reach{}, exprs: map[ir.Expr]reach{},
 	}
 	top, found := int64(0), false
@@ -99,6 +104,7 @@ func (r *Retimed) Lead() int64 {
 type retimer struct {
 	program *ir.Program
 	axis    int
+	still   bool
 	def     map[*ir.Temp]*ir.Stmt
 	temps   map[*ir.Temp]reach
 	exprs   map[ir.Expr]reach
@@ -221,6 +227,8 @@ func (r *retimer) temp(q *Piece, t *ir.Temp) ir.Expr {
 	part := &Piece{Ready: q.Ready}
 	if at := r.reach(ir.TempRef{Temp: t}); at.moves() {
 		part.Ready = at.high
+	} else if r.still {
+		return ir.TempRef{Temp: t}
 	}
 	key := tempAt{t, part.Ready}
 	if r.pieces[key] == nil {

@@ -22,6 +22,8 @@ type Sharing struct {
 	Before, After Work
 	// Was holds the statements as they were, for those of the call that assign no shared value.
 	Was map[*ir.Stmt]*ir.Stmt
+	// Planes says that the values are parts of statements that wait for later planes. See RetimeCall.
+	Planes bool
 }
 
 // Shared is a value that is computed once for each cell, and read at several from there.
@@ -45,6 +47,10 @@ func (w Work) Sum() float64 { return w.Operations + w.Loads }
 func (s *Sharing) Lines(p *ir.Program) []string {
 	var list []string
 	for _, v := range s.Values {
+		if s.Planes {
+			list = append(list, fmt.Sprintf("%s = %s", v.Array.Name, p.InfixExpr(v.Stmt.Value)))
+			continue
+		}
 		cells := "1 cell"
 		if n := len(v.Offsets); n > 1 {
 			cells = fmt.Sprintf("%d cells", n)
