@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
+	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 )
 
@@ -18,6 +19,15 @@ func Meaning(p *ir.Program) string { return Digest([]byte(canonical(p))) }
 func canonical(p *ir.Program) string {
 	nameless := *p.In(arith.Strict) // the mode is told apart by name
 	nameless.Name = ""
+	body := nameless.Body
+	nameless.Body = nil
+	for _, o := range body {
+		if it, ok := o.(*ir.Iterate); ok && (graph.Loop{Iterate: it}).Single() {
+			nameless.Body = append(nameless.Body, it.Body...) // as before there were sequences of one statement
+			continue
+		}
+		nameless.Body = append(nameless.Body, o)
+	}
 	return ir.Text(&nameless)
 }
 

@@ -20,6 +20,10 @@ func (h *host) ops(body []ir.Op, depth int, step string) {
 		case *ir.Rotate:
 			h.rotate(o)
 		case *ir.Iterate:
+			if _, spans := h.together[o]; o.Sequence && !spans {
+				h.ops(o.Body, depth, step)
+				continue
+			}
 			inner := fmt.Sprintf("step_%d", depth+1)
 			h.iterate(o, inner, inner, step, depth, func() { h.ops(o.Body, depth+1, inner) })
 		default:

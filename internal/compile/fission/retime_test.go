@@ -48,12 +48,12 @@ two (out, other, u, v);
 		{"a scalar that stays since a text reads it that does not change", `
 stencil some (o, p, u, v) {
   double left = u[j-1][i] + u[j-1][i+1], unused = 2*left;
-  o[j][i] = left + v[j][i];
-  p[j][i] = 0.5*u[j][i];
+  o[j][i] = left + (u[j][i] + u[j][i+1]);
+  p[j][i] = 0.5*v[j][i];
 }
 some (out, other, u, v);
-`, "some has 1 value that", []string{"double left = u[j-1][i] + u[j-1][i+1], unused = 2*left;",
-			"o[j][i] = o_part1[j-1,i] + v[j,i];", "p[j][i] = 0.5*u[j][i];"}},
+`, "some has 1 value that waits", []string{"double left = u[j-1][i] + u[j-1][i+1], unused = 2*left;",
+			"o[j][i] = o_part1[j-1,i] + (u[j,i] + u[j,i+1]);", "p[j][i] = 0.5*v[j][i];"}},
 		{"what is assigned in the call is not read early", `
 stencil after (o, p, u) {
   o[j][i] = u[j-1][i] + u[j-1][i+1] + u[j+1][i];
@@ -61,6 +61,27 @@ stencil after (o, p, u) {
 }
 [1:M-2, 0:N-2] : after (out, other, u);
 `, "after has 2 values", []string{"o[j][i] = o_part2[j+1,i];", "p[j][i] = o[j-1][i] + o[j-1][i+1] + o[j+1][i];"}},
+		{"a scalar that comes later, and one that changes", `
+stencil late (o, p, u, v) {
+  double w = c;
+  o[j][i] = w*(u[j-1][i] + u[j-1][i+1]) + u[j+1][i];
+  w = 2*c;
+  double x = w + 1;
+  p[j][i] = x*(w*(u[j-1][i] + v[j-1][i+1]) + v[j-1][i]) + u[j+1][i] + u[j+1][i+1];
+}
+late (out, other, u, v);
+`, "late has ", []string{"p[j][i] = o_part"}},
+		{"what only others read does not wait", `
+stencil unrelated (o, p, u, v) {
+  double y = v[j+2][i]*j;
+  o[j][i] = u[j][i-1] + u[j][i+1];
+  p[j][i] = y;
+}
+unrelated (out, other, u, v);
+`, "", nil},
+		{"a chain of scalars that is long when it is written out", "stencil chain (o, u) {\n" +
+			"  double x = u[j-1][i] + u[j-1][i+1];\n" + strings.Repeat("  x = 0.5*(x + 1.0/x);\n", 40) +
+			"  o[j][i] = x + u[j+1][i] + u[j+1][i+1];\n}\nchain (out, u);\n", "", nil},
 		{"boundaries, and the grid itself", `
 boundary u : mirror on j, periodic on i;
 stencil mirrored (o, u) { o[j][i] += u[j-2][i] + u[j-2][i+1] + c*u[j+1][i-1]; }
@@ -109,7 +130,7 @@ along (out, u);
 
 // Random programs keep their bits, whatever is in parts.
 func TestRetimeRandom(t *testing.T) {
-	equalTheWhole(t, 120, 12, modes[:2], func(seed uint64) (*gen.Case, string, error) {
+	equalTheWhole(t, 240, 12, modes[:2], func(seed uint64) (*gen.Case, string, error) {
 		c, err := gen.MakeDAG(seed)
 		return c, fission.RetimeVersion, err
 	})

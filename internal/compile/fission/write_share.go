@@ -90,7 +90,7 @@ func (w *writer) shared(s *Sharing) (string, []int, error) {
 		}
 	}
 	var lines []string
-	first := 0
+	first, remark := 0, "" // the comments of what is gone
 	for n, st := range s.body.def.Body {
 		var names []*statement
 		whole := true
@@ -101,10 +101,15 @@ func (w *writer) shared(s *Sharing) (string, []int, error) {
 				names = append(names, at)
 			}
 		}
+		above, behind := w.comments(s.body.def, n)
 		if len(names) == 0 && !whole {
+			remark += above
+			if behind = strings.TrimSpace(behind); behind != "" {
+				remark += behind + "\n"
+			}
 			continue
 		}
-		above, behind := w.comments(s.body.def, n)
+		above, remark = remark+above, ""
 		lines = append(lines, above+strings.Join(w.anew(s, text, st, names, whole, now, before), "\n")+behind)
 	}
 	if text.failed {

@@ -300,3 +300,29 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 		}
 	}
 }
+
+// Sequences of one statement have numbers after those of several, so that what plans call these stays.
+func TestLoopNames(t *testing.T) {
+	p, list := lang.Load(diag.NewSource("t.loom", `
+parameter N = 8; iterator i;
+double u[N], v[N], w[N];
+copyin u; copyout w;
+stencil copy (o, a) { o[i] = a[i]; }
+copy (v, u);
+iterate 2 { copy (w, v); copy (v, w); }
+copy (u, v); copy (w, u);
+iterate 3 { copy (v, w); }
+copy (w, v);
+`))
+	if list.HasErrors() {
+		t.Fatal(list[0].Message)
+	}
+	var names []string
+	for _, l := range graph.Loops(p) {
+		names = append(names, fmt.Sprintf("%s %d", l.Name, l.Assignments()))
+	}
+	want := "[sequence.2 1 body 2 sequence 2 body.2 1 sequence.3 1]"
+	if got := fmt.Sprint(names); got != want {
+		t.Errorf("%s, and not %s", got, want)
+	}
+}

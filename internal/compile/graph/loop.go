@@ -85,10 +85,10 @@ func IsLoopName(name string) bool {
 
 func isSequence(name string) bool { return strings.HasPrefix(name, firstSequence) }
 
-// Loops returns the innermost iterates of a program, sequences included.
+// Loops returns the innermost iterates of a program, sequences included. Sequences of one statement come after others
+// in their numbers.
 func Loops(p *ir.Program) []Loop {
 	var loops []Loop
-	found := map[string]int{}
 	var walk func(body []ir.Op)
 	walk = func(body []ir.Op) {
 		for _, o := range body {
@@ -100,17 +100,28 @@ func Loops(p *ir.Program) []Loop {
 				walk(it.Body)
 				continue
 			}
-			name := firstLoop
-			if it.Sequence {
-				name = firstSequence
-			}
-			if found[name]++; found[name] > 1 {
-				name = fmt.Sprintf("%s.%d", name, found[name])
-			}
-			loops = append(loops, Loop{Name: name, Iterate: it})
+			loops = append(loops, Loop{Iterate: it})
 		}
 	}
 	walk(p.Body)
+	found := map[string]int{}
+	number := func(single bool) {
+		for i := range loops {
+			l := &loops[i]
+			if l.Single() != single {
+				continue
+			}
+			l.Name = firstLoop
+			if l.Iterate.Sequence {
+				l.Name = firstSequence
+			}
+			if found[l.Name]++; found[l.Name] > 1 {
+				l.Name = fmt.Sprintf("%s.%d", l.Name, found[l.Name])
+			}
+		}
+	}
+	number(false)
+	number(true)
 	return loops
 }
 

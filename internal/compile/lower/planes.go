@@ -57,7 +57,7 @@ type planeStep struct {
 	at, number kernel.Expr // the step, and how many come before it
 	stop       kernel.Expr // where the loop ends
 	body       *scope
-	vectors    map[string][]*kernel.Var // that a stage has loaded from shared memory, by where they are
+	vectors    map[string][]*kernel.Var // that a stage has loaded, by where they are
 	// guarded steps may have cells beyond the ends of arrays, or that statements leave as they were.
 	guarded bool
 }
@@ -178,7 +178,7 @@ func (p *planeBlock) aligned(at kernel.Expr) kernel.Expr {
 // alignedIn reports whether the cells that a thread has together are as aligned in the rows of a grid.
 func (p *planeBlock) alignedIn(g *ir.Grid) bool {
 	layout, last := p.layoutOf(g), len(p.threads)
-	whole := layout.Align%p.vec == 0 || p.opts.Sized && p.rowLength(g)%p.vec == 0
+	whole := layout.Align%p.vec == 0 || p.opts.Sized && layout.Lead == 0 && p.rowLength(g)%p.vec == 0
 	by, known := g.Dims[last].Lo.Add(-layout.Lead).Diff(p.lineStart())
 	return (p.rimless || p.tensor) && whole && known && by%p.vec == 0
 }

@@ -23,7 +23,7 @@ func (s *planeStep) inVector(c *cell, i, row int, a *ir.Access, v *graph.Value) 
 	last := len(a.Index) - 1
 	at := int64(row)%s.vec + a.Index[last].Offset
 	first := at - mod(at, n)
-	if s.readTogether(i, a, v, first, n) < 2 {
+	if s.readTogether(i, a, v, first, n) < 2 || !s.computes(s.pipeline.Stage(v), last, first, n) {
 		return nil
 	}
 	begin := row - row%int(s.vec) // the first cell of the row
@@ -57,6 +57,12 @@ func (s *planeStep) inVector(c *cell, i, row int, a *ir.Access, v *graph.Value) 
 		s.vectors[key] = vars
 	}
 	return kernel.V(vars[at-first])
+}
+
+// computes reports whether a stage has computed all of some neighbouring cells of a row, from one on that is so far from
+// the first cell of a thread, whichever thread that is; so far as memory goes all are there.
+func (s *planeStep) computes(from *pipeline.Stage, axis int, first, n int64) bool {
+	return from == nil || first >= -from.Halo[axis].Low && first+n-s.vec <= from.Halo[axis].High
 }
 
 // readTogether counts which of some cells side by side a stage reads for the thread's cells of a row, in the row and

@@ -113,6 +113,53 @@ star (v, u);
 	}
 }
 
+// Runs of a narrow type are as long as its rows are aligned, which those of a wider type may ask less of; and no run goes
+// beyond the buffer of rows that do not begin it.
+func TestPlanesRunsOfTwoTypes(t *testing.T) {
+	p := load(t, "mixed", `
+parameter L, M, N;
+iterator k, j, i;
+float u[L,M,1:N], v[L,M,1:N];
+double w[L,M,1:N], x[L,M,1:N];
+copyin u, v, w, x;
+copyout v, x;
+stencil a (v, u) { v[k][j][i] = 0.5*u[k][j][i] + 0.25*u[k][j][i-1] + 0.125*u[k][j][i+1] + u[k-1][j][i]; }
+stencil b (x, w) { x[k][j][i] = 0.5*w[k][j][i] + 0.25*w[k][j][i-1]; }
+b (x, w);
+a (v, u);
+`)
+	for n, size := range []string{"L=5 M=6 N=32", "L=5 M=6 N=36", "L=5 M=6 N=37"} {
+		for _, layout := range []string{"packed", "padded", "shifted"} {
+			text := "sequence[0:2]@1{family=planes,block=4x16,vec=4,stages=0,layout=" + layout +
+				"};a[0:1]@1{family=cells};b[0:1]@1{family=cells}"
+			if err := checkSpan(t, lower.GPU, bind(t, p, size).In(arith.Contract), text, uint64(n)); err != nil {
+				t.Errorf("%s, %s: %v", layout, size, err)
+			}
+		}
+	}
+}
+
+// A run of a stage's cells is loaded together only where the stage has computed all of them.
+func TestPlanesLoadComputedRuns(t *testing.T) {
+	p := load(t, "computed", `
+parameter L, M, N;
+iterator k, j, i;
+float u[L,M,N], g[L,M,N], v[L,M,N];
+copyin u, v;
+copyout v;
+stencil first (g, u) { g[k][j][i] = u[k][j][i] - 0.5*u[k][j-1][i]; }
+stencil second (v, g) { v[k][j][i] = g[k][j][i-2] + 0.5*g[k][j][i-1] - 0.25*g[k][j][i+1]; }
+[0:L-1, 1:M-1, 0:N-1] : first (g, u);
+[0:L-1, 1:M-1, 2:N-2] : second (v, g);
+`)
+	for n, size := range []string{"L=5 M=6 N=32", "L=5 M=6 N=37"} {
+		text := "sequence[0:2]@1{family=planes,block=4x16,vec=4,stages=1}"
+		if err := checkSpan(t, lower.GPU, bind(t, p, size).In(arith.Contract), text, uint64(n)); err != nil {
+			t.Errorf("%s: %v", size, err)
+		}
+	}
+}
+
 // Parts of a sum that wait for later planes read one plane of shared memory, and load what they have in common once: a
 // box of 27 cells takes 9 loads, by whatever steps its stages are needed in.
 func TestPlanesShareLoadsOfParts(t *testing.T) {

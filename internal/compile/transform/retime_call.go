@@ -13,10 +13,14 @@ import (
 // mostRetimed is how many parts a statement has at most: each waits in registers of a thread.
 const mostRetimed = 24
 
+// mostExpanded is how many operations and operands a statement has at most, with scalars in their places: so much is
+// compared with the text that is written.
+const mostExpanded = 1 << 14
+
 // RetimeCall has the statements of a call computed in parts, each as soon as the plane of the outermost axis has come
-// that it reads last: see Retime. Each part is in a local grid, which later parts read in the planes before. So all
-// parts read one plane of the call's arrays, and kernels that go plane by plane hold no other. Operations and their
-// order stay what they are: no bit changes.
+// that it reads last: see Retime. Each part is in a local grid, which later parts read in the planes before. So parts
+// read one plane of the call's arrays, but for single cells, and kernels that go plane by plane hold few others.
+// Operations and their order stay what they are: no bit changes.
 //
 //	out[k] = (u[k-1] + u[k]) + u[k+1]
 //	=>
@@ -28,8 +32,9 @@ func RetimeCall(p *ir.Program, call *ir.Call, o ShareOptions) (*Sharing, error) 
 	names := map[string]bool{}
 	maps.Copy(names, o.Taken)
 	made, before := map[*ir.Stmt]*ir.Stmt{}, map[*ir.Stmt][]*Shared{} // by statements as they were
+	still := stillTemps(call)
 	left := slices.DeleteFunc(slices.Clone(call.Body), func(st *ir.Stmt) bool {
-		return !isRetimable(p, call, st) || !o.May(st)
+		return !isRetimable(p, call, still, st) || !o.May(st)
 	})
 	for len(left) > 0 {
 		first := left[0]
@@ -41,7 +46,7 @@ func RetimeCall(p *ir.Program, call *ir.Call, o ShareOptions) (*Sharing, error) 
 			continue
 		}
 		parts.name(group[0].Array.Name, names)
-		before[group[0]] = parts.values
+		maps.Copy(before, parts.first)
 		maps.Copy(made, parts.made)
 		out.Values = append(out.Values, parts.values...)
 		out.Before, out.After = out.Before.plus(parts.before), out.After.plus(parts.after)
@@ -82,7 +87,8 @@ func readsTemp(list []*ir.Stmt, t *ir.Temp) (reads bool) {
 // retimedStmts is statements in parts.
 type retimedStmts struct {
 	values        []*Shared
-	made          map[*ir.Stmt]*ir.Stmt // which take the last parts
+	first         map[*ir.Stmt][]*Shared // those that a statement is the first to need
+	made          map[*ir.Stmt]*ir.Stmt  // which take the last parts
 	before, after Work
 }
 
@@ -91,7 +97,7 @@ const planeAxis = 0
 
 // isRetimable reports whether a statement of a call may have parts: it assigns a grid on a box of all axes, and what it
 // reads is the same in all planes.
-func isRetimable(p *ir.Program, call *ir.Call, st *ir.Stmt) bool {
+func isRetimable(p *ir.Program, call *ir.Call, still map[*ir.Temp]bool, st *ir.Stmt) bool {
 	if st.Array == nil || st.Array.Local || st.Color != nil || len(st.Axes) < len(p.Axes) || len(p.Axes) < 2 {
 		return false
 	}
@@ -100,19 +106,21 @@ func isRetimable(p *ir.Program, call *ir.Call, st *ir.Stmt) bool {
 			return false
 		}
 	}
-	return retimable(call, st.Value, definitions(call.Body))
+	return retimable(call, still, st.Value)
 }
 
 // retimedParts returns statements of one domain in parts; nil if they have none.
 func retimedParts(p *ir.Program, call *ir.Call, group []*ir.Stmt) *retimedStmts {
-	list := slices.DeleteFunc(slices.Clone(call.Body), func(st *ir.Stmt) bool {
-		return st.Temp == nil && !slices.Contains(group, st)
-	})
+	list := withTemps(call, group)
+	if expanded(list) > mostExpanded {
+		return nil
+	}
 	r, err := retime(p, list, planeAxis, func(st *ir.Stmt) bool { return slices.Contains(group, st) }, true)
 	if err != nil || !r.Early() || len(r.Pieces) > mostRetimed {
 		return nil
 	}
-	parts := &retimedStmts{made: map[*ir.Stmt]*ir.Stmt{}}
+	parts := &retimedStmts{first: map[*ir.Stmt][]*Shared{}, made: map[*ir.Stmt]*ir.Stmt{}}
+	of := map[*Piece]*Shared{}
 	grids := map[*ir.Temp]*ir.Access{} // where the cell that a piece is for finds it
 	for _, q := range r.Pieces {
 		value := ir.Rewrite(q.Value, func(e ir.Expr) ir.Expr {
@@ -123,15 +131,15 @@ func retimedParts(p *ir.Program, call *ir.Call, group []*ir.Stmt) *retimedStmts 
 		})
 		var read ir.Expr = value
 		if q.Stmt == nil || r.Top != 0 {
-			of := value.Type()
+			kind := value.Type()
 			if q.Temp != nil {
-				of = q.Temp.Type
+				kind = q.Temp.Type
 			}
-			if !of.IsFloat() {
+			if !kind.IsFloat() {
 				return nil
 			}
-			v, at := planeGrid(p, group[0].Domain, value, of, q.Ready)
-			parts.values = append(parts.values, v)
+			v, at := planeGrid(p, group[0].Domain, value, kind, q.Ready)
+			parts.values, of[q] = append(parts.values, v), v
 			read = at
 			if q.Stmt == nil {
 				grids[q.Temp] = at
@@ -143,8 +151,74 @@ func retimedParts(p *ir.Program, call *ir.Call, group []*ir.Stmt) *retimedStmts 
 			parts.made[q.Stmt] = &st
 		}
 	}
-	parts.count(call, group)
+	placed := map[*Piece]bool{}
+	var place func(q *Piece, st *ir.Stmt)
+	place = func(q *Piece, st *ir.Stmt) {
+		if placed[q] {
+			return
+		}
+		placed[q] = true
+		for _, u := range q.Uses {
+			place(u.Piece, st)
+		}
+		if of[q] != nil {
+			parts.first[st] = append(parts.first[st], of[q])
+		}
+	}
+	for _, st := range group {
+		for _, q := range r.Pieces {
+			if q.Stmt == st {
+				place(q, st)
+			}
+		}
+	}
+	if parts.count(call, group); parts.after.Loads >= parts.before.Loads {
+		return nil // nothing is gained
+	}
 	return parts
+}
+
+// withTemps returns statements of a call, and those before them that assign the scalars which they read.
+func withTemps(call *ir.Call, group []*ir.Stmt) []*ir.Stmt {
+	var list []*ir.Stmt
+	for _, st := range slices.Backward(call.Body) {
+		if slices.Contains(group, st) || st.Temp != nil && readsTemp(list, st.Temp) {
+			list = append(list, st)
+		}
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// expanded counts the operations and operands of the largest statement, with scalars in their places.
+func expanded(list []*ir.Stmt) float64 {
+	sizes, most := map[*ir.Temp]float64{}, 0.0
+	for _, st := range list {
+		n := 0.0
+		ir.Walk(st.Value, func(e ir.Expr) {
+			n++
+			if t, ok := e.(ir.TempRef); ok {
+				n += sizes[t.Temp]
+			}
+		})
+		if st.Temp != nil {
+			sizes[st.Temp] = n
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
+// stillTemps returns the scalars of a call whose values are the same in all planes, as far as that goes: they read no
+// array that the call assigns, and no position.
+func stillTemps(call *ir.Call) map[*ir.Temp]bool {
+	still := map[*ir.Temp]bool{}
+	for _, st := range call.Body { // each comes after those that it reads
+		if st.Temp != nil {
+			still[st.Temp] = retimable(call, still, st.Value)
+		}
+	}
+	return still
 }
 
 // planeGrid returns a local grid for a value that cells of a domain have when a plane has come, and how a cell reads
@@ -166,20 +240,20 @@ func planeGrid(p *ir.Program, domain ir.Box, value ir.Expr, of types.Type, ready
 }
 
 // retimable reports whether all that an expression reads is the same in all planes of a call: arrays that it does not
-// assign, and no position.
-func retimable(call *ir.Call, e ir.Expr, def map[*ir.Temp]*ir.Stmt) bool {
-	still := true
+// assign, no position, and such scalars.
+func retimable(call *ir.Call, still map[*ir.Temp]bool, e ir.Expr) bool {
+	same := true
 	ir.Walk(e, func(e ir.Expr) {
 		switch e := e.(type) {
 		case *ir.Access:
-			still = still && !slices.ContainsFunc(call.Body, func(st *ir.Stmt) bool { return st.Array == e.Array })
+			same = same && !slices.ContainsFunc(call.Body, func(st *ir.Stmt) bool { return st.Array == e.Array })
 		case ir.Pos:
-			still = false
+			same = false
 		case ir.TempRef:
-			still = still && def[e.Temp] != nil && retimable(call, def[e.Temp].Value, def)
+			same = same && still[e.Temp]
 		}
 	})
-	return still
+	return same
 }
 
 // name gives the parts names that nothing has: that of an array, and a number.
@@ -214,13 +288,7 @@ func (r *retimedStmts) count(call *ir.Call, group []*ir.Stmt) {
 		}
 		return w
 	}
-	was := slices.Clone(group)
-	for _, st := range slices.Backward(call.Body) {
-		if st.Temp != nil && readsTemp(was, st.Temp) {
-			was = append(was, st)
-		}
-	}
-	r.before = cells(was)
+	r.before = cells(withTemps(call, group))
 	var list []*ir.Stmt
 	for _, v := range r.values {
 		list = append(list, v.Stmt)

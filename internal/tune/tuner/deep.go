@@ -427,19 +427,22 @@ func (t *tuning) targetReached() bool {
 // together, as kernels may that see other rows than alone. It returns why spans cannot be compared with it.
 func (l *loopSearch) measureSingle(ctx context.Context) (why, err error) {
 	call := l.loop.alone(l.subject)
-	for _, plan := range []schedule.Plan{l.singles(), l.withoutLoops(l.defaultPlan)} {
-		seconds, wrong := l.timeSingle(ctx, call, plan)
-		if wrong == nil {
-			l.single = seconds
-			l.report(DepthResult{Depth: 1, Seconds: l.single})
-			return nil, nil
+	best, usual := l.singles(), l.withoutLoops(l.defaultPlan)
+	seconds, wrong := l.timeSingle(ctx, call, best)
+	if wrong != nil && ctx.Err() == nil && !errors.Is(wrong, errNoTime) && !unusable(wrong) &&
+		best.String() != usual.String() {
+		first := wrong
+		if seconds, wrong = l.timeSingle(ctx, call, usual); wrong == nil {
+			l.note("%s: the best kernels of single calls do not work together, so the usual ones are compared with: %v",
+				l.loop.place(), first)
 		}
-		if why, err = l.blame(ctx, wrong); err != nil || ctx.Err() != nil || errors.Is(wrong, errNoTime) {
-			return why, err
-		}
-		l.note("%s: %v", l.loop.place(), why)
 	}
-	return why, err
+	if wrong != nil {
+		return l.blame(ctx, wrong)
+	}
+	l.single = seconds
+	l.report(DepthResult{Depth: 1, Seconds: l.single})
+	return nil, nil
 }
 
 // timeSingle returns the seconds of an iteration by kernels of its own.
