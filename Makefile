@@ -45,7 +45,7 @@ proof: build
 	build/gridloom bench proof --dags --pairs 5000 --json bench/results/proof-dags.json
 	build/gridloom bench proof --dags --fission cire --pairs 400 --seed 5000 --json bench/results/proof-dags-cire.json
 	build/gridloom bench proof --dags --fission inline --pairs 1000 --seed 7000 --json bench/results/proof-dags-inline.json
-	build/gridloom bench proof --dags --fission retime --pairs 1000 --seed 1 --json bench/results/proof-dags-retime.json
+	build/gridloom bench proof --dags --fission retime --pairs 4000 --seed 1 --json bench/results/proof-dags-retime.json
 	go test -count=1 -timeout 1h -run 'TestSpans$$' ./internal/compile/lower -whole
 
 # Kernels of every kind on a GPU against the simulator, two hundred random plans of every

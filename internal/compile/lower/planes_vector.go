@@ -59,8 +59,8 @@ func (s *planeStep) inVector(c *cell, i, row int, a *ir.Access, v *graph.Value) 
 	return kernel.V(vars[at-first])
 }
 
-// computes reports whether a stage has computed all of some neighbouring cells of a row, from one on that is so far from
-// the first cell of a thread, whichever thread that is; so far as memory goes all are there.
+// computes reports whether a stage has computed all of some neighbouring cells of a row, from one on that is so far
+// from the first cell of a thread, whichever thread that is. In memory all are there.
 func (s *planeStep) computes(from *pipeline.Stage, axis int, first, n int64) bool {
 	return from == nil || first >= -from.Halo[axis].Low && first+n-s.vec <= from.Halo[axis].High
 }

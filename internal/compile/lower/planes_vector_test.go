@@ -113,8 +113,8 @@ star (v, u);
 	}
 }
 
-// Runs of a narrow type are as long as its rows are aligned, which those of a wider type may ask less of; and no run goes
-// beyond the buffer of rows that do not begin it.
+// Runs of a narrow type are no longer than its rows are aligned, of which a wider type may ask less. No run goes beyond
+// the buffer.
 func TestPlanesRunsOfTwoTypes(t *testing.T) {
 	p := load(t, "mixed", `
 parameter L, M, N;

@@ -210,8 +210,8 @@ func TestKernelsThatFailTogether(t *testing.T) {
 	}), b, 60)
 	o.Plan = plan(t, "family=cells")
 	r := tune(t, o)
-	failed := "body[0:3]: the best kernels of single calls do not work together, so the usual ones are compared with: " +
-		"their rows are not theirs alone"
+	failed := "body[0:3]: the best kernels of single calls do not work together, so the usual ones are compared " +
+		"with: their rows are not theirs alone"
 	if !slices.Contains(r.Notes, failed) || len(r.Loops[0].Depths) < 2 || !strings.Contains(r.Best, "body[0:3]@1{") {
 		t.Errorf("%q, %+v, %s", r.Notes, r.Loops[0], r.Best)
 	}
