@@ -57,7 +57,7 @@ type planeStep struct {
 	at, number kernel.Expr // the step, and how many come before it
 	stop       kernel.Expr // where the loop ends
 	body       *scope
-	vectors    map[string][]*kernel.Var // that a stage has loaded, by where they are
+	vectors    map[string][]kernel.Expr // that a stage has loaded, by where they are
 	// guarded steps may have cells beyond the ends of arrays, or that statements leave as they were.
 	guarded bool
 }

@@ -155,7 +155,7 @@ func (s *planeStep) age() {
 // ownCells computes a stage at the thread's own cells.
 func (s *planeStep) ownCells(list *scope, i int) {
 	st, plane := s.pipeline.Stages[i], s.plane(i)
-	s.vectors = map[string][]*kernel.Var{}
+	s.vectors = map[string][]kernel.Expr{}
 	inMemory, shared := make([]*storedCell, len(s.own)), make([]*storedCell, len(s.own))
 	if !s.keeps[st] {
 		for r, place := range s.own {

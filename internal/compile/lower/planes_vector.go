@@ -50,13 +50,10 @@ func (s *planeStep) inVector(c *cell, i, row int, a *ir.Access, v *graph.Value) 
 		if load == nil {
 			return nil
 		}
-		for range n {
-			vars = append(vars, c.body.declare(s.env, v.Name()+"_near", load.Buffer.Elem))
-		}
-		c.body.emit(&kernel.LoadVector{Vars: vars, Buffer: load.Buffer, Index: load.Index})
+		vars = s.loadedRun(c.body, v, load, n)
 		s.vectors[key] = vars
 	}
-	return kernel.V(vars[at-first])
+	return vars[at-first]
 }
 
 // computes reports whether a stage has computed all of some neighbouring cells of a row, from one on that is so far
@@ -141,7 +138,7 @@ func (s *planeStep) columnCells(c *pipeline.Column, plane kernel.Expr) []kernel.
 			pos = append(pos, s.limited(dim, kernel.Add(s.start[d], s.own[r][d])))
 		}
 		if load := s.runInMemory(c.Grid, pos, s.own[r][last], int64(n)); load != nil {
-			list = append(list, s.loadedRun(c.Grid, load, n)...)
+			list = append(list, s.loadedRun(s.body, c.Grid, load, int64(n))...)
 			continue
 		}
 		for k := range n {
@@ -152,15 +149,15 @@ func (s *planeStep) columnCells(c *pipeline.Column, plane kernel.Expr) []kernel.
 }
 
 // loadedRun loads neighbouring cells together.
-func (s *planeStep) loadedRun(of *graph.Value, load *kernel.Load, n int) []kernel.Expr {
+func (s *planeStep) loadedRun(body *scope, of *graph.Value, load *kernel.Load, n int64) []kernel.Expr {
 	var list []kernel.Expr
 	wide := &kernel.LoadVector{Buffer: load.Buffer, Index: load.Index}
 	for range n {
-		v := s.body.declare(s.env, of.Name()+"_near", load.Buffer.Elem)
+		v := body.declare(s.env, of.Name()+"_near", load.Buffer.Elem)
 		wide.Vars = append(wide.Vars, v)
 		list = append(list, kernel.V(v))
 	}
-	s.body.emit(wide)
+	body.emit(wide)
 	return list
 }
 
@@ -177,7 +174,7 @@ func (s *planeStep) copiedColumns(c *pipeline.Column) []kernel.Expr {
 			list = append(list, load)
 			continue
 		}
-		list = append(list, s.loadedRun(c.Grid, load, n)...)
+		list = append(list, s.loadedRun(s.body, c.Grid, load, int64(n))...)
 	}
 	return list
 }

@@ -33,9 +33,15 @@ func (n *nest) offerRows(f *schedule.Family) {
 	if !slices.ContainsFunc(n.call.Arrays, func(a *ir.Array) bool { return n.touches(a) && n.vectors(a) }) {
 		return
 	}
+	first, ok := n.firstUpdated()
+	addRows(f, ok && first != 0)
+}
+
+// addRows gives a family the parameter; shifted says whether the first updated cell is at another place than the first.
+func addRows(f *schedule.Family, shifted bool) {
 	p := rowsParam
 	p.Values = schedule.Words(schedule.PackedRows, schedule.PaddedRows)
-	if first, ok := n.firstUpdated(); ok && first != 0 {
+	if shifted {
 		p.Values = append(p.Values, schedule.Word(schedule.ShiftedRows))
 	}
 	p.Default = p.Values[0]
@@ -73,18 +79,12 @@ func offerSpanRows(_ *ir.Program, p *pipeline.Pipeline, f *schedule.Family) {
 	if from == nil {
 		return
 	}
-	param := rowsParam
-	param.Values = schedule.Words(schedule.PackedRows, schedule.PaddedRows)
-	if *from != 0 {
-		param.Values = append(param.Values, schedule.Word(schedule.ShiftedRows))
-	}
-	param.Default = param.Values[0]
-	f.Params = slices.Insert(f.Params, f.Index(schedule.Sizes), param)
+	addRows(f, *from != 0)
 	f.Constraints = append(f.Constraints, schedule.Constraint{
 		Name:   "tensor copies of packed or padded rows",
 		Doc:    "a tensor map begins with the grid's memory, and rows that are shifted do not",
-		Params: []string{"copy", param.Name}, Holds: func(c schedule.Config) bool {
-			return c.Word("copy") != copyTensor || c.Word(param.Name) != schedule.ShiftedRows
+		Params: []string{"copy", rowsParam.Name}, Holds: func(c schedule.Config) bool {
+			return c.Word("copy") != copyTensor || c.Word(rowsParam.Name) != schedule.ShiftedRows
 		},
 	})
 }
