@@ -123,6 +123,7 @@ func declarePlanes(axes []string) ([]schedule.Param, []schedule.Constraint) {
 		},
 		storeParam(),
 		sizesParam(),
+		cseParam(),
 		{
 			Name: "registers", Role: schedule.RegisterLimit, Doc: "most registers of a thread; 0 is no limit",
 			Source: "Garvey 2018, section 4", Values: registers, Default: registers[0],

@@ -56,6 +56,11 @@ func (s *planeStep) inPlanes(list *scope, i int, stmts []kernel.Stmt) {
 		list.emit(stmts...)
 		return
 	}
+	list.emit(&kernel.If{Cond: s.computing(i), Then: stmts})
+}
+
+// computing is the condition that the step is one in which a stage computes a plane that the block needs.
+func (s *planeStep) computing(i int) kernel.Expr {
 	st, lag, plane := s.pipeline.Stages[i], kernel.I(s.plan.Lags[i]), s.plane(i)
 	from, to := s.needed(i)
 	dim := st.Dim(s.axes[0])
@@ -68,15 +73,15 @@ func (s *planeStep) inPlanes(list *scope, i int, stmts []kernel.Stmt) {
 		}
 	}
 	lo, hi := most(kernel.Sub(from, lag), first), least(kernel.Sub(to, lag), kernel.Add(last, kernel.I(1)))
-	some = conj(some, kernel.And(kernel.Ge(plane, lo), kernel.Lt(plane, hi)))
-	list.emit(&kernel.If{Cond: some, Then: stmts})
+	return conj(some, kernel.And(kernel.Ge(plane, lo), kernel.Lt(plane, hi)))
 }
 
-// harmless reports whether a stage may compute planes that nobody needs: its values stay in registers, and all that it
-// reads is there in every step. Then the stages of a step that read the same cells, as partial sums do, load them once.
+// harmless reports whether a stage may compute planes that nobody needs: its values stay in registers, or are not
+// stored, and all that it reads is there in every step. Then the stages of a step that read the same cells, as partial
+// sums do, load them once.
 func (s *planeStep) harmless(i int) bool {
 	st := s.pipeline.Stages[i]
-	if st.Output != nil || s.keeps[st] || s.plan.Shared[i] > 0 || !st.Stmt.Array.Type.IsFloat() {
+	if !s.rimless || s.keeps[st] || s.plan.Shared[i] > 0 || !st.Stmt.Array.Type.IsFloat() {
 		return false
 	}
 	there := true
@@ -89,7 +94,7 @@ func (s *planeStep) harmless(i int) bool {
 			there = there && s.plan.Shared[from.Number] == 0 && s.plan.InColumn(st, a)
 		default:
 			t, plane := s.plan.TileOf(v), a.Index[0].Offset-s.plan.Lags[i]
-			there = there && v.Def == nil && (s.copies[t] != nil && t.Has(plane) ||
+			there = there && v.Def == nil && (s.copies[t] != nil && t.Has(plane) || !s.pipeline.InPlace(v.Memory) ||
 				s.plan.InColumn(st, a) && s.plan.ColumnOf(v).Has(plane) && s.columns[s.plan.ColumnOf(v)] != nil)
 		}
 		return nil
@@ -253,6 +258,33 @@ func (s *planeStep) inPlace(c *cell, r int, a *ir.Access, v *graph.Value) kernel
 	return kernel.Sel(s.itself(c, s.own[r]), there, zero(v.Type()))
 }
 
+// nearest reads a grid in memory where an access of a stage leads to from a place, or the cell of the grid that is
+// nearest: what is beyond nobody needs. So neighbouring cells of a thread, and statements, that read the same cell find
+// it at the same index. It is nil if the block changes the grid, or goes no further than the grid does.
+func (s *planeStep) nearest(i int, place []kernel.Expr, a *ir.Access, v *graph.Value) kernel.Expr {
+	if !s.rimless || s.pipeline.InPlace(v.Memory) {
+		return nil
+	}
+	var idx []index
+	for d, at := range s.nearestAt(i, place, a, v) {
+		idx = append(idx, index{axis: s.axes[d], at: at, plain: true})
+	}
+	st := s.gridStore(v.Memory)
+	b := s.bufferOf(st)
+	b.reads = true
+	return &kernel.Load{Buffer: b.buffer, Index: s.flat(st, idx)}
+}
+
+// nearestAt is where an access of a stage leads to from a place, or the nearest cell of the grid, by axis.
+func (s *planeStep) nearestAt(i int, place []kernel.Expr, a *ir.Access, v *graph.Value) []kernel.Expr {
+	at := []kernel.Expr{s.limitedPlane(v, kernel.Add(s.at, kernel.I(a.Index[0].Offset-s.plan.Lags[i])))}
+	for d, ix := range a.Index[1:] {
+		moved := kernel.Add(place[d], kernel.I(ix.Offset))
+		at = append(at, s.limited(v.Dims()[d+1], kernel.Add(s.start[d], moved)))
+	}
+	return at
+}
+
 // cell starts the code for a stage at a place of a plane: a row of the thread's own cells, or -1.
 func (s *planeStep) cell(outer, body *scope, i, row int, plane kernel.Expr, place []kernel.Expr) *cell {
 	st := s.pipeline.Stages[i]
@@ -282,18 +314,18 @@ func (s *planeStep) cell(outer, body *scope, i, row int, plane kernel.Expr, plac
 		if x := s.inVector(c, i, row, a, v); x != nil {
 			return x
 		}
-		switch {
-		case row < 0 || !s.plan.InColumn(st, a):
-			return s.fromTile(s.plan.TileOf(v), i, place, a)
-		case v.Def != nil:
-			return nil
-		case s.rimless && s.pipeline.InPlace(v.Memory):
+		inColumn := row >= 0 && s.plan.InColumn(st, a)
+		if inColumn && v.Def == nil && s.rimless && s.pipeline.InPlace(v.Memory) {
 			return s.inPlace(c, row, a, v)
 		}
-		if x := s.fromTile(s.plan.TileOf(v), i, place, a); x != nil {
-			return x
+		x := s.fromTile(s.plan.TileOf(v), i, place, a)
+		if x == nil && inColumn && v.Def == nil {
+			x = s.fromTile(s.newest[s.plan.ColumnOf(v)], i, place, a)
 		}
-		return s.fromTile(s.newest[s.plan.ColumnOf(v)], i, place, a)
+		if x == nil && row >= 0 && v.Def == nil && s.plan.Direct(st, a) {
+			x = s.nearest(i, place, a, v)
+		}
+		return x
 	}
 	if !s.guarded && row >= 0 && s.set.Word(schedule.LoadOrder) == schedule.TermLoads {
 		c.stage.terms = terms{}
@@ -510,6 +542,9 @@ func (s *planeStep) stored(i, r int, c *cell, value, assigned kernel.Expr) *stor
 	}
 	if s.guarded || s.rimless && st.Halo[0] != (pipeline.Halo{}) {
 		own = conj(own, kernel.And(kernel.Ge(plane, s.first), kernel.Lt(plane, s.to)))
+	}
+	if s.harmless(i) && !s.alike() {
+		own = conj(own, s.computing(i))
 	}
 	if s.rimless && !whole {
 		own = conj(own, s.itself(c, s.own[r]))

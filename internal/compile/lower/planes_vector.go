@@ -41,11 +41,8 @@ func (s *planeStep) inVector(c *cell, i, row int, a *ir.Access, v *graph.Value) 
 	if vars == nil {
 		load := s.sharedCell(c, i, s.own[begin], from, v)
 		if load == nil && v.Def == nil {
-			pos := []kernel.Expr{}
-			for d, ix := range from.Index[:last] {
-				pos = append(pos, kernel.Add(c.pos[s.axes[d]], kernel.I(ix.Offset)))
-			}
-			load = s.runInMemory(v, pos, kernel.Add(s.own[begin][last-1], kernel.I(first)), n)
+			at := s.nearestAt(i, s.own[begin], from, v)
+			load = s.runInMemory(v, at[:last], kernel.Add(s.own[begin][last-1], kernel.I(first)), n)
 		}
 		if load == nil {
 			return nil

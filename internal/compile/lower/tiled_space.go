@@ -88,12 +88,7 @@ func tiledParams(spread, outer int) []schedule.Param {
 		},
 		storeParam(),
 		sizesParam(),
-		schedule.Param{
-			Name: "cse", Role: schedule.Indexing,
-			Doc: "whether indices are computed from each other and common subexpressions named, " +
-				"or all that is left to the compiler",
-			Source: garvey, Values: []schedule.Value{schedule.No, schedule.Yes}, Default: schedule.No,
-		},
+		cseParam(),
 		schedule.Param{
 			Name: "registers", Role: schedule.RegisterLimit,
 			Doc:    "the most registers of a thread; 0 leaves it to the compiler",
@@ -237,4 +232,14 @@ func storePath(set schedule.ByRole) kernel.Via {
 		return kernel.Streaming
 	}
 	return kernel.Plain
+}
+
+// cseParam says whether the passes on index arithmetic run.
+func cseParam() schedule.Param {
+	return schedule.Param{
+		Name: "cse", Role: schedule.Indexing,
+		Doc: "whether indices are computed from each other and common subexpressions named, " +
+			"or all that is left to the compiler",
+		Source: garvey, Values: []schedule.Value{schedule.No, schedule.Yes}, Default: schedule.No,
+	}
 }
