@@ -55,9 +55,12 @@ type planeBlock struct {
 type planeStep struct {
 	*planeBlock
 	at, number kernel.Expr // the step, and how many come before it
-	stop       kernel.Expr // where the loop ends
+	from, stop kernel.Expr // where the loop begins and ends
 	body       *scope
+	outer      *scope                   // what comes before the loop
 	vectors    map[string][]kernel.Expr // that a stage has loaded, by where they are
+	near       map[string][]kernel.Expr // that are loaded in memory once for all stages
+	always     bool                     // the present stage computes a plane in every step
 	// guarded steps may have cells beyond the ends of arrays, or that statements leave as they were.
 	guarded bool
 }
@@ -368,7 +371,8 @@ func (p *planeBlock) steps(body *scope) {
 		}
 		t := list.declare(p.env, "step", types.I64)
 		inner := newScope(list)
-		s := &planeStep{planeBlock: p, at: kernel.V(t), stop: hi, body: inner, guarded: guarded}
+		s := &planeStep{planeBlock: p, at: kernel.V(t), from: lo, stop: hi, outer: list, body: inner,
+			guarded: guarded, near: map[string][]kernel.Expr{}}
 		s.number = inner.let(p.env, "number", "number", kernel.Sub(s.at, p.begin))
 		s.write()
 		l := &kernel.Loop{Var: t, Lo: lo, Hi: hi, Step: kernel.I(1), Body: inner.stmts}

@@ -52,11 +52,16 @@ func (s *planeStep) plane(i int) kernel.Expr {
 
 // inPlanes emits what a stage does in a step, in those in which it computes a plane that the block needs.
 func (s *planeStep) inPlanes(list *scope, i int, stmts []kernel.Stmt) {
-	if !s.guarded && (!s.rimless || s.alike() || s.harmless(i)) {
+	if s.inEveryStep(i) {
 		list.emit(stmts...)
 		return
 	}
 	list.emit(&kernel.If{Cond: s.computing(i), Then: stmts})
+}
+
+// inEveryStep reports whether a stage computes a plane in every step, needed or not.
+func (s *planeStep) inEveryStep(i int) bool {
+	return !s.guarded && (!s.rimless || s.alike() || s.harmless(i))
 }
 
 // computing is the condition that the step is one in which a stage computes a plane that the block needs.
@@ -161,6 +166,7 @@ func (s *planeStep) age() {
 func (s *planeStep) ownCells(list *scope, i int) {
 	st, plane := s.pipeline.Stages[i], s.plane(i)
 	s.vectors = map[string][]kernel.Expr{}
+	s.always = s.inEveryStep(i)
 	inMemory, shared := make([]*storedCell, len(s.own)), make([]*storedCell, len(s.own))
 	if !s.keeps[st] {
 		for r, place := range s.own {
@@ -191,7 +197,25 @@ func (s *planeStep) ownCells(list *scope, i int) {
 		list.emit(work.stmts...)
 	}
 	list.emit(s.together(shared, true)...)
-	list.emit(s.together(inMemory, st.Output != nil && s.alignedIn(st.Value.Memory))...)
+	stores := s.together(inMemory, st.Output != nil && s.alignedIn(st.Value.Memory))
+	if when := s.storing(i); when != nil && len(stores) > 0 {
+		stores = []kernel.Stmt{&kernel.If{Cond: when, Then: stores}}
+	}
+	list.emit(stores...)
+}
+
+// storing is the condition, the same for all threads of a block, that what a stage computes in a step without rims is
+// to be stored: on planes of its halo it is not, and not on those that nobody needs. It is nil if that is known.
+func (s *planeStep) storing(i int) kernel.Expr {
+	st, plane := s.pipeline.Stages[i], s.plane(i)
+	var when kernel.Expr
+	if s.rimless && st.Halo[0] != (pipeline.Halo{}) {
+		when = kernel.And(kernel.Ge(plane, s.first), kernel.Lt(plane, s.to))
+	}
+	if s.harmless(i) && !s.alike() {
+		when = conj(when, s.computing(i))
+	}
+	return when
 }
 
 // hand gives a value at one of the thread's own cells to those who need it: the columns, and, in shared memory, the
@@ -258,33 +282,6 @@ func (s *planeStep) inPlace(c *cell, r int, a *ir.Access, v *graph.Value) kernel
 	return kernel.Sel(s.itself(c, s.own[r]), there, zero(v.Type()))
 }
 
-// nearest reads a grid in memory where an access of a stage leads to from a place, or the cell of the grid that is
-// nearest: what is beyond nobody needs. So neighbouring cells of a thread, and statements, that read the same cell find
-// it at the same index. It is nil if the block changes the grid, or goes no further than the grid does.
-func (s *planeStep) nearest(i int, place []kernel.Expr, a *ir.Access, v *graph.Value) kernel.Expr {
-	if !s.rimless || s.pipeline.InPlace(v.Memory) {
-		return nil
-	}
-	var idx []index
-	for d, at := range s.nearestAt(i, place, a, v) {
-		idx = append(idx, index{axis: s.axes[d], at: at, plain: true})
-	}
-	st := s.gridStore(v.Memory)
-	b := s.bufferOf(st)
-	b.reads = true
-	return &kernel.Load{Buffer: b.buffer, Index: s.flat(st, idx)}
-}
-
-// nearestAt is where an access of a stage leads to from a place, or the nearest cell of the grid, by axis.
-func (s *planeStep) nearestAt(i int, place []kernel.Expr, a *ir.Access, v *graph.Value) []kernel.Expr {
-	at := []kernel.Expr{s.limitedPlane(v, kernel.Add(s.at, kernel.I(a.Index[0].Offset-s.plan.Lags[i])))}
-	for d, ix := range a.Index[1:] {
-		moved := kernel.Add(place[d], kernel.I(ix.Offset))
-		at = append(at, s.limited(v.Dims()[d+1], kernel.Add(s.start[d], moved)))
-	}
-	return at
-}
-
 // cell starts the code for a stage at a place of a plane: a row of the thread's own cells, or -1.
 func (s *planeStep) cell(outer, body *scope, i, row int, plane kernel.Expr, place []kernel.Expr) *cell {
 	st := s.pipeline.Stages[i]
@@ -323,7 +320,7 @@ func (s *planeStep) cell(outer, body *scope, i, row int, plane kernel.Expr, plac
 			x = s.fromTile(s.newest[s.plan.ColumnOf(v)], i, place, a)
 		}
 		if x == nil && row >= 0 && v.Def == nil && s.plan.Direct(st, a) {
-			x = s.nearest(i, place, a, v)
+			x = s.nearest(i, row, a, v)
 		}
 		return x
 	}
@@ -540,11 +537,8 @@ func (s *planeStep) stored(i, r int, c *cell, value, assigned kernel.Expr) *stor
 	} else {
 		own = assigned
 	}
-	if s.guarded || s.rimless && st.Halo[0] != (pipeline.Halo{}) {
+	if s.guarded {
 		own = conj(own, kernel.And(kernel.Ge(plane, s.first), kernel.Lt(plane, s.to)))
-	}
-	if s.harmless(i) && !s.alike() {
-		own = conj(own, s.computing(i))
 	}
 	if s.rimless && !whole {
 		own = conj(own, s.itself(c, s.own[r]))

@@ -27,28 +27,24 @@ func (s *planeStep) inVector(c *cell, i, row int, a *ir.Access, v *graph.Value) 
 		return nil
 	}
 	begin := row - row%int(s.vec) // the first cell of the row
-	key := fmt.Sprint(v.Name(), begin, first)
-	from := &ir.Access{Array: a.Array}
-	for d, ix := range a.Index {
-		if d < last {
+	from := &ir.Access{Array: a.Array, Index: slices.Clone(a.Index)}
+	from.Index[last].Offset = first
+	var vars []kernel.Expr
+	switch load := s.sharedCell(c, i, s.own[begin], from, v); {
+	case load != nil:
+		key := fmt.Sprint(v.Name(), begin)
+		for _, ix := range from.Index {
 			key += fmt.Sprint(",", ix.Offset)
-		} else {
-			ix.Offset = first
 		}
-		from.Index = append(from.Index, ix)
+		if vars = s.vectors[key]; vars == nil {
+			vars = s.loadedRun(c.body, v, load, n)
+			s.vectors[key] = vars
+		}
+	case v.Def == nil:
+		vars = s.nearRun(c, i, begin, from, v, n)
 	}
-	vars := s.vectors[key]
 	if vars == nil {
-		load := s.sharedCell(c, i, s.own[begin], from, v)
-		if load == nil && v.Def == nil {
-			at := s.nearestAt(i, s.own[begin], from, v)
-			load = s.runInMemory(v, at[:last], kernel.Add(s.own[begin][last-1], kernel.I(first)), n)
-		}
-		if load == nil {
-			return nil
-		}
-		vars = s.loadedRun(c.body, v, load, n)
-		s.vectors[key] = vars
+		return nil
 	}
 	return vars[at-first]
 }
@@ -100,29 +96,6 @@ func (s *planeStep) sharedCell(c *cell, i int, place []kernel.Expr, a *ir.Access
 	}
 	load, _ := s.fromTile(s.plan.TileOf(v), i, place, a).(*kernel.Load)
 	return load
-}
-
-// runInMemory is the first of some neighbouring cells of a row of a grid in memory, at a position on the axes before
-// and from a place of the tile on; nil if they are not aligned there, or if the block changes the grid. What is beyond
-// a row nobody needs: the nearest run of the row stands for it.
-func (p *planeBlock) runInMemory(v *graph.Value, pos []kernel.Expr, place kernel.Expr, n int64) *kernel.Load {
-	g := v.Memory
-	if n < 2 || !p.rimless || p.pipeline.InPlace(g) || !p.alignedIn(g) {
-		return nil
-	}
-	last := len(p.threads)
-	st, dim := p.gridStore(g), v.Dims()[last]
-	lo := kernel.Sub(p.affine(dim.Lo), kernel.I(st.layout.Lead%n))
-	hi := p.affine(dim.Hi)
-	hi = kernel.Sub(hi, floorMod(kernel.Sub(hi, lo), kernel.I(n)))
-	pos = append(slices.Clone(pos), kernel.Max(kernel.Min(kernel.Add(p.start[last-1], place), hi), lo))
-	var idx []index
-	for d, dim := range v.Dims() {
-		idx = append(idx, index{axis: dim.Axis, at: pos[d], plain: true})
-	}
-	b := p.bufferOf(st)
-	b.reads = true
-	return &kernel.Load{Buffer: b.buffer, Index: p.flat(st, idx)}
 }
 
 // columnCells reads a plane of a column at all of the thread's cells.

@@ -251,6 +251,17 @@ func (c *callLaunches) launch() error {
 	return nil
 }
 
+// launchesOf returns a module's launches for the program's one call: those of the span that has it, if there is one.
+func launchesOf(m *kernel.Module, call *ir.Call) ([]*kernel.Launch, error) {
+	switch {
+	case len(m.Spans) == 0:
+		return m.Calls[call], nil
+	case len(m.Spans) > 1 || m.Spans[0].Depth != 1 || len(m.Spans[0].Exchanges) > 0:
+		return nil, errors.New("the plan has more than one kernel for the step, or one that exchanges grids for spares")
+	}
+	return slices.Concat(m.Spans[0].Prepare, m.Spans[0].Launches), nil
+}
+
 // bind prepares a module's launches on the program's memory.
 func (p *gridsOnGPU) bind(m *kernel.Module, lib *cuda.Library) (*callLaunches, error) {
 	out := &callLaunches{}
@@ -267,7 +278,11 @@ func (p *gridsOnGPU) bind(m *kernel.Module, lib *cuda.Library) (*callLaunches, e
 		scratch[s] = buf.(*cuda.Buffer)
 		out.scratch = append(out.scratch, scratch[s])
 	}
-	for _, l := range m.Calls[p.bound.Program.Calls[0]] {
+	list, err := launchesOf(m, p.bound.Program.Calls[0])
+	if err != nil {
+		return nil, errors.Join(err, out.free())
+	}
+	for _, l := range list {
 		c, shared, err := p.prepare(l, lib, scratch)
 		if err != nil {
 			return nil, errors.Join(err, out.free())

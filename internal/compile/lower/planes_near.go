@@ -1,0 +1,130 @@
+package lower
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gridloom/gridloom/internal/compile/graph"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+)
+
+// What threads read in memory around their own cells. Neighbouring cells of a thread, and statements, read many of the
+// same cells: each is loaded once a step.
+
+// nearest reads a grid in memory where an access of a stage leads to from one of the thread's cells, or the cell of the
+// grid that is nearest: what is beyond nobody needs. It is nil if tiles go no further than the grid, or if the block
+// changes it.
+func (s *planeStep) nearest(i, row int, a *ir.Access, v *graph.Value) kernel.Expr {
+	if !s.rimless || s.pipeline.InPlace(v.Memory) {
+		return nil
+	}
+	var idx []index
+	for d, at := range s.nearestAt(i, s.own[row], a, v) {
+		idx = append(idx, index{axis: s.axes[d], at: at, plain: true})
+	}
+	st := s.gridStore(v.Memory)
+	b := s.bufferOf(st)
+	b.reads = true
+	load := &kernel.Load{Buffer: b.buffer, Index: s.flat(st, idx)}
+	if !s.loadsOnce() {
+		return load
+	}
+	key := s.nearKey(i, row, a, v)
+	if s.near[key] == nil {
+		s.near[key] = []kernel.Expr{s.body.let(s.env, key, v.Name()+"_near", load)}
+	}
+	return s.near[key][0]
+}
+
+// loadsOnce reports whether what the present stage loads in memory is loaded for all stages of the step.
+func (s *planeStep) loadsOnce() bool {
+	return s.always && s.set.Word(schedule.LoadOrder) == schedule.TogetherLoads
+}
+
+// nearKey tells apart the cells that accesses of stages lead to from a thread's cells.
+func (s *planeStep) nearKey(i, row int, a *ir.Access, v *graph.Value) string {
+	last := len(a.Index) - 1
+	y := int64(row) / s.vec
+	if last > 1 {
+		y += a.Index[1].Offset
+	}
+	return fmt.Sprint(v.Name(), ":", a.Index[0].Offset-s.plan.Lags[i], ",", y, ",",
+		int64(row)%s.vec+a.Index[last].Offset)
+}
+
+// nearestAt is where an access of a stage leads to from a place, or the nearest cell of the grid, by axis.
+func (s *planeStep) nearestAt(i int, place []kernel.Expr, a *ir.Access, v *graph.Value) []kernel.Expr {
+	at := []kernel.Expr{s.limitedPlane(v, kernel.Add(s.at, kernel.I(a.Index[0].Offset-s.plan.Lags[i])))}
+	for d, ix := range a.Index[1:] {
+		moved := kernel.Add(place[d], kernel.I(ix.Offset))
+		at = append(at, s.limited(v.Dims()[d+1], kernel.Add(s.start[d], moved)))
+	}
+	return at
+}
+
+// nearRun loads some neighbouring cells of a row of a grid in memory, from the one on that an access leads to from the
+// thread's first cell of a row; nil if they are not aligned there. With prefetch those in the thread's own columns come
+// a step early.
+func (s *planeStep) nearRun(c *cell, i, row int, a *ir.Access, v *graph.Value, n int64) []kernel.Expr {
+	last := len(a.Index) - 1
+	at := s.nearestAt(i, s.own[row], a, v)
+	x := kernel.Add(s.own[row][last-1], kernel.I(a.Index[last].Offset))
+	load := s.runInMemory(v, at[:last], x, n)
+	if load == nil {
+		return nil
+	}
+	list, known := c.body, s.vectors
+	if s.loadsOnce() {
+		list, known = s.body, s.near
+	}
+	key := s.nearKey(i, row, a, v)
+	if known[key] != nil {
+		return known[key]
+	}
+	if offset := a.Index[last].Offset; s.prefetch == 0 || !s.loadsOnce() || offset < 0 || offset >= s.vec {
+		known[key] = s.loadedRun(list, v, load, n)
+		return known[key]
+	}
+	next := func(step kernel.Expr) *kernel.Load {
+		plane := kernel.Add(step, kernel.I(a.Index[0].Offset-s.plan.Lags[i]))
+		return s.runInMemory(v, append([]kernel.Expr{s.limitedPlane(v, plane)}, at[1:last]...), x, n)
+	}
+	var early []*kernel.Var
+	for _, cell := range s.loadedRun(s.outer, v, next(s.from), n) {
+		e := s.outer.declare(s.env, v.Name()+"_early", v.Type())
+		s.outer.emit(&kernel.Declare{Var: e, Init: cell})
+		early = append(early, e)
+		now := list.declare(s.env, v.Name()+"_near", v.Type())
+		list.emit(&kernel.Let{Var: now, Value: kernel.V(e)})
+		known[key] = append(known[key], kernel.V(now))
+	}
+	for k, cell := range s.loadedRun(list, v, next(kernel.Add(s.at, kernel.I(1))), n) {
+		list.emit(&kernel.Assign{Var: early[k], Value: cell})
+	}
+	return known[key]
+}
+
+// runInMemory is the first of some neighbouring cells of a row of a grid in memory, at a position on the axes before
+// and from a place of the tile on; nil if they are not aligned there, or if the block changes the grid. What is beyond
+// a row nobody needs: the nearest run of the row stands for it.
+func (p *planeBlock) runInMemory(v *graph.Value, pos []kernel.Expr, place kernel.Expr, n int64) *kernel.Load {
+	g := v.Memory
+	if n < 2 || !p.rimless || p.pipeline.InPlace(g) || !p.alignedIn(g) {
+		return nil
+	}
+	last := len(p.threads)
+	st, dim := p.gridStore(g), v.Dims()[last]
+	lo := kernel.Sub(p.affine(dim.Lo), kernel.I(st.layout.Lead%n))
+	hi := p.affine(dim.Hi)
+	hi = kernel.Sub(hi, floorMod(kernel.Sub(hi, lo), kernel.I(n)))
+	pos = append(slices.Clone(pos), kernel.Max(kernel.Min(kernel.Add(p.start[last-1], place), hi), lo))
+	var idx []index
+	for d, dim := range v.Dims() {
+		idx = append(idx, index{axis: dim.Axis, at: pos[d], plain: true})
+	}
+	b := p.bufferOf(st)
+	b.reads = true
+	return &kernel.Load{Buffer: b.buffer, Index: p.flat(st, idx)}
+}
