@@ -32,10 +32,13 @@ type planeBlock struct {
 	rimless bool
 	// keeps are stages, where rimless, of which others need cells that keep what is in memory.
 	keeps  map[*pipeline.Stage]bool
+	round  bool                                // circular buffers have powers of two of slots
 	tensor bool                                // planes are brought as boxes of tensor maps
 	tiles  []*pipeline.Tile                    // that are copied to shared memory
 	newest map[*pipeline.Column]*pipeline.Tile // that have the newest cells of a column; not of all
 	boxes  *planeBoxes                         // nil if there are none
+	// wholeRows says of a tile whether it has whole rows of the grid.
+	wholeRows map[*pipeline.Tile]bool
 
 	end       []kernel.Expr // of what is stored, by axis; exclusive, as all upper ends here
 	first, to kernel.Expr   // planes that the block stores
@@ -88,7 +91,7 @@ func (s *spanKernel) planeByPlane() ([]kernel.Stmt, error) {
 		columns:  map[*pipeline.Column][][]*kernel.Var{}, early: map[*pipeline.Column][]*kernel.Var{},
 		planes: map[*pipeline.Stage]*kernel.Buffer{}, copies: map[*pipeline.Tile]*kernel.Buffer{},
 		tensor: engineCopies(s.set), newest: map[*pipeline.Column]*pipeline.Tile{},
-		keeps: map[*pipeline.Stage]bool{},
+		keeps: map[*pipeline.Stage]bool{}, wholeRows: map[*pipeline.Tile]bool{},
 	}
 	p.rimless = p.hasNoRims()
 	if !p.rimless {
@@ -101,6 +104,7 @@ func (s *spanKernel) planeByPlane() ([]kernel.Stmt, error) {
 	p.tile[len(p.threads)] *= p.vec
 	s.tiled(p.tile)
 	p.chooseCopies()
+	p.chooseSlots()
 	if bytes, gpu := p.sharedBytes(), s.opts.gpu(); bytes > gpu.SharedPerBlock {
 		return nil, &ResourceLimit{s.name, "bytes of shared memory a block", bytes, gpu.SharedPerBlock, "a block"}
 	}
@@ -138,10 +142,31 @@ func (p *planeBlock) area(st *pipeline.Stage) int64 {
 	return n
 }
 
+// usualRegisters is how many registers threads of the family have at the least, as a rule.
+const usualRegisters = 96
+
+// chooseSlots gives circular buffers powers of two of slots, if as many blocks share a multiprocessor then.
+func (p *planeBlock) chooseSlots() {
+	gpu := p.opts.gpu()
+	most := max(1, int64(gpu.Registers)/(product(p.threads)*usualRegisters))
+	blocks := func() int64 { return min(most, gpu.SharedPerBlock/max(1, p.sharedBytes())) }
+	least := blocks()
+	p.round = true
+	p.round = blocks() == least
+}
+
+// slots is how many slots a circular buffer has that needs so many.
+func (p *planeBlock) slots(need int64) int64 {
+	if !p.round || need == 0 {
+		return need
+	}
+	return circular(need)
+}
+
 func (p *planeBlock) sharedBytes() int64 {
 	bytes := int64(0)
 	for i, st := range p.pipeline.Stages {
-		bytes += (p.plan.Shared[i]*p.area(st)*int64(st.Stmt.Array.Type.Size()) + 15) / 16 * 16
+		bytes += (p.slots(p.plan.Shared[i])*p.area(st)*int64(st.Stmt.Array.Type.Size()) + 15) / 16 * 16
 	}
 	for _, t := range p.tiles {
 		bytes += (p.copySlots(t)*p.copyPitch(t)*int64(t.Grid.Type().Size()) + 15) / 16 * 16
@@ -178,12 +203,40 @@ func (p *planeBlock) aligned(at kernel.Expr) kernel.Expr {
 	return kernel.Sub(at, floorMod(kernel.Sub(at, p.affine(p.lineStart())), kernel.I(cells)))
 }
 
+// tilesFrom is where tiles begin on the innermost axis if what is stored begins somewhere: there, if what is copied for
+// them begins a line of memory then; else where a line begins.
+func (p *planeBlock) tilesFrom(lo kernel.Expr) kernel.Expr {
+	if p.copiesLines(lo) {
+		return lo
+	}
+	return p.aligned(lo)
+}
+
+// copiesLines reports whether what is copied for tiles that begin somewhere begins a line of memory.
+func (p *planeBlock) copiesLines(lo kernel.Expr) bool {
+	last := len(p.threads) - 1
+	n, known := kernel.Difference(lo, p.affine(p.lineStart()))
+	for _, t := range p.tiles {
+		low := p.inVectors(last, p.copyLow(t, last))
+		if low != p.copyLow(t, last) || (n-low)*int64(t.Grid.Type().Size())%lineBytes != 0 {
+			return false
+		}
+	}
+	return known && len(p.tiles) > 0 && n%p.vec == 0
+}
+
 // alignedIn reports whether the cells that a thread has together are as aligned in the rows of a grid.
 func (p *planeBlock) alignedIn(g *ir.Grid) bool {
+	return (p.rimless || p.tensor) && p.alignedRuns(g, p.vec)
+}
+
+// alignedRuns reports whether so many cells of a row, from the beginning of a tile on, are as aligned in the rows of a
+// grid.
+func (p *planeBlock) alignedRuns(g *ir.Grid, n int64) bool {
 	layout, last := p.layoutOf(g), len(p.threads)
-	whole := layout.Align%p.vec == 0 || p.opts.Sized && layout.Lead == 0 && p.rowLength(g)%p.vec == 0
+	whole := layout.Align%n == 0 || p.opts.Sized && layout.Lead == 0 && p.rowLength(g)%n == 0
 	by, known := g.Dims[last].Lo.Add(-layout.Lead).Diff(p.lineStart())
-	return (p.rimless || p.tensor) && whole && known && by%p.vec == 0
+	return whole && known && by%n == 0
 }
 
 // lineStart is the position on the innermost axis from which lines of memory are counted.
@@ -206,7 +259,7 @@ func (p *planeBlock) blocks() []kernel.Stmt {
 		name := p.Program.Axes[p.axes[k]]
 		lo, end := p.stored(k)
 		if (p.rimless || p.tensor) && k == len(p.axes)-1 {
-			lo = p.aligned(lo)
+			lo = p.tilesFrom(lo)
 		}
 		p.end[k] = end
 		count := kernel.I(1)
@@ -249,7 +302,7 @@ func (p *planeBlock) allocate(top *scope) []kernel.Stmt {
 		name := top.declare(p.env, st.Stmt.Array.Name+"_planes", types.I64).Name
 		b := &kernel.Buffer{
 			Name: name, Elem: st.Stmt.Array.Type, Space: kernel.Shared, Mode: kernel.InOut,
-			Cells: kernel.I(p.plan.Shared[i] * p.area(st)),
+			Cells: kernel.I(p.slots(p.plan.Shared[i]) * p.area(st)),
 		}
 		p.planes[st] = b
 		allocs = append(allocs, &kernel.Alloc{Buffer: b})
@@ -344,8 +397,8 @@ func (p *planeBlock) holdColumns(body *scope) {
 
 // needed returns the steps in which a stage computes planes that the block needs.
 func (p *planeBlock) needed(i int) (from, to kernel.Expr) {
-	st, lag := p.pipeline.Stages[i], p.plan.Lags[i]
-	return kernel.Add(p.first, kernel.I(lag-st.Halo[0].Low)), kernel.Add(p.to, kernel.I(lag+st.Halo[0].High))
+	lag, more := p.plan.Lags[i], p.plan.Needs[i]
+	return kernel.Add(p.first, kernel.I(lag-more.Low)), kernel.Add(p.to, kernel.I(lag+more.High))
 }
 
 // steps makes the loop along the stream. Where there are no rims it is one loop. Else the steps in the midst of a block
@@ -428,7 +481,7 @@ func (p *planeBlock) inner() (from, to, allowed kernel.Expr) {
 // then all steps are inner ones.
 func (p *planeBlock) alike() bool {
 	for i, st := range p.pipeline.Stages {
-		if !p.rimless || p.keeps[st] || p.plan.Lags[i] != p.plan.Lags[0] || st.Halo[0] != (pipeline.Halo{}) {
+		if !p.rimless || p.keeps[st] || p.plan.Lags[i] != p.plan.Lags[0] || p.plan.Needs[i] != (pipeline.Halo{}) {
 			return false
 		}
 		for k := range p.axes {
@@ -470,18 +523,11 @@ func (p *planeBlock) limitedPlane(v *graph.Value, plane kernel.Expr) kernel.Expr
 
 // columnCell reads a plane of a column of memory at one of the thread's cells.
 func (p *planeBlock) columnCell(c *pipeline.Column, row int, plane kernel.Expr) kernel.Expr {
-	st := p.gridStore(c.Grid.Memory)
-	b := p.bufferOf(st)
-	b.reads = true
-	pos := map[int]kernel.Expr{p.axes[0]: p.limitedPlane(c.Grid, plane)}
+	pos := []kernel.Expr{p.limitedPlane(c.Grid, plane)}
 	for d := range p.threads {
-		pos[p.axes[d+1]] = p.limited(c.Grid.Dims()[d+1], kernel.Add(p.start[d], p.own[row][d]))
+		pos = append(pos, p.limited(c.Grid.Dims()[d+1], kernel.Add(p.start[d], p.own[row][d])))
 	}
-	var idx []index
-	for _, dim := range c.Grid.Dims() {
-		idx = append(idx, index{axis: dim.Axis, at: pos[dim.Axis], plain: true})
-	}
-	load := &kernel.Load{Buffer: b.buffer, Index: p.flat(st, idx)}
+	load := p.cellInMemory(c.Grid, pos)
 	if !p.rimless || !p.pipeline.InPlace(c.Grid.Memory) {
 		return load
 	}
@@ -499,15 +545,16 @@ func (p *planeBlock) fillColumns(list *scope, step, stop kernel.Expr) {
 	filled := newScope(list)
 	for _, c := range p.plan.Columns {
 		held := p.columns[c]
-		for r := range held {
-			for age := int64(1); age < c.Length; age++ { // as old as they are in the step
-				plane := kernel.Add(step, kernel.I(c.Newest-age))
-				filled.emit(&kernel.Assign{Var: held[r][age], Value: p.columnCell(c, r, plane)})
+		for age := int64(1); held != nil && age < c.Length; age++ { // as old as they are in the step
+			for r, value := range p.columnCells(filled, c, kernel.Add(step, kernel.I(c.Newest-age))) {
+				filled.emit(&kernel.Assign{Var: held[r][age], Value: value})
 			}
-			if p.early[c] != nil {
-				plane := kernel.Add(step, kernel.I(c.Newest))
-				filled.emit(&kernel.Assign{Var: p.early[c][r], Value: p.columnCell(c, r, plane)})
-			}
+		}
+		if p.early[c] == nil {
+			continue
+		}
+		for r, value := range p.columnCells(filled, c, kernel.Add(step, kernel.I(c.Newest))) {
+			filled.emit(&kernel.Assign{Var: p.early[c][r], Value: value})
 		}
 	}
 	if len(filled.stmts) > 0 {

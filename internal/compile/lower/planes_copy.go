@@ -32,22 +32,66 @@ func (p *planeBlock) chooseCopies() {
 }
 
 // copySlots returns how many planes of a tile are in shared memory: those that are read, and those on their way.
-func (p *planeBlock) copySlots(t *pipeline.Tile) int64 { return t.Planes + p.distance }
+func (p *planeBlock) copySlots(t *pipeline.Tile) int64 { return p.slots(t.Planes + p.distance) }
 
 // copySide returns the cells of a copied plane on one of its axes.
 func (p *planeBlock) copySide(t *pipeline.Tile, d int) int64 {
+	if p.alongRow(t, d) {
+		return p.tile[d+1]
+	}
 	return p.inRuns(t, d, p.copyLow(t, d)+p.tile[d+1]+t.Halo[d].High)
 }
 
 // copyLow returns how many cells of a copied plane come before the tile on an axis.
-func (p *planeBlock) copyLow(t *pipeline.Tile, d int) int64 { return p.inRuns(t, d, t.Halo[d].Low) }
+func (p *planeBlock) copyLow(t *pipeline.Tile, d int) int64 {
+	if p.alongRow(t, d) {
+		return 0
+	}
+	return p.inRuns(t, d, t.Halo[d].Low)
+}
+
+// alongRow reports whether an axis is that of a grid's rows, and tiles have whole rows of the grid: then nothing is
+// copied beyond them.
+func (p *planeBlock) alongRow(t *pipeline.Tile, d int) bool {
+	if d < len(p.threads)-1 {
+		return false
+	}
+	whole, found := p.wholeRows[t]
+	if !found {
+		whole = p.hasWholeRows(t.Grid.Memory)
+		p.wholeRows[t] = whole
+	}
+	return whole
+}
+
+// hasWholeRows reports whether tiles have whole rows of a grid, from the first cell on.
+func (p *planeBlock) hasWholeRows(g *ir.Grid) bool {
+	last := len(p.threads)
+	by, known := g.Dims[last].Lo.Diff(p.lineStart())
+	if !p.rimless || !p.opts.Sized || !known || by != 0 || p.layoutOf(g).Lead != 0 || p.tile[last] < p.rowLength(g) {
+		return false
+	}
+	lo, _ := p.stored(last)
+	n, known := kernel.Difference(lo, p.affine(p.lineStart()))
+	return known && n >= 0 && n < alignedCells(p.pipeline.Stages[len(p.pipeline.Stages)-1])
+}
 
 // inRuns rounds a number of cells of a plane up, along its rows, to what its copies are aligned to.
 func (p *planeBlock) inRuns(t *pipeline.Tile, d int, n int64) int64 {
 	if !p.tensor {
-		return p.inVectors(d, n)
+		return p.alongRows(d, n, max(p.vec, p.copyRun(t)))
 	}
 	return p.alongRows(d, n, boxRun(t.Grid.Type()))
+}
+
+// copyRun returns how many cells of a row a thread copies at once: as many as 16 bytes have, if rows are aligned to
+// that.
+func (p *planeBlock) copyRun(t *pipeline.Tile) int64 {
+	n := int64(mostCopy / t.Grid.Type().Size())
+	if p.tensor || !p.rimless || p.pipeline.InPlace(t.Grid.Memory) || !p.alignedRuns(t.Grid.Memory, n) {
+		return 1
+	}
+	return n
 }
 
 // copyArea returns the cells of a copied plane.
@@ -74,55 +118,91 @@ func (p *planeBlock) copySlot(t *pipeline.Tile, step kernel.Expr, after int64) k
 	return kernel.Mul(inTurn(n, slots), kernel.I(p.copyPitch(t)))
 }
 
+// mostCopies is how many copies of a plane a thread makes at most one after the other; more are made in a loop.
+const mostCopies = 8
+
 // copyPlanes copies of each tile the plane that is so many after the newest of a step. Its cells are those of another
 // step, which may be an earlier one: then nobody reads them.
 func (p *planeBlock) copyPlanes(list *scope, tiles []*pipeline.Tile, step, of kernel.Expr, after int64) {
 	threads := product(p.threads)
 	for len(tiles) > 0 {
 		first := tiles[0]
+		run := p.copyRun(first)
 		same := func(t *pipeline.Tile) bool {
 			alike := func(x, y ir.Dim) bool { return x.Lo.Equal(y.Lo) && x.Hi.Equal(y.Hi) }
-			return slices.Equal(t.Halo, first.Halo) && slices.Equal(t.Beside, first.Beside) &&
+			return p.copyRun(t) == run && slices.Equal(t.Halo, first.Halo) && slices.Equal(t.Beside, first.Beside) &&
 				slices.EqualFunc(t.Grid.Dims(), first.Grid.Dims(), alike)
 		}
-		n := list.declare(p.env, "copied", types.I64)
-		body := newScope(list)
-		pos, rest := map[int]kernel.Expr{}, kernel.Expr(kernel.V(n))
-		for d := len(p.threads) - 1; d >= 0; d-- {
-			at := rest
-			if d > 0 {
-				side := kernel.I(p.copySide(first, d))
-				at, rest = kernel.Bin(op.Rem, rest, side), kernel.Bin(op.Div, rest, side)
-			}
-			name := p.Program.Axes[p.axes[d+1]] + "_copied"
-			at = kernel.Add(kernel.Sub(p.start[d], kernel.I(p.copyLow(first, d))), at)
-			if p.rimless || first.Beside[d] {
-				at = p.inside(first.Grid.Dims()[d+1], at)
-			}
-			pos[p.axes[d+1]] = body.let(p.env, name, name, at)
-		}
+		var some []*pipeline.Tile
 		for _, t := range tiles {
-			if !same(t) {
-				continue
+			if same(t) {
+				some = append(some, t)
 			}
-			pos[p.axes[0]] = p.limitedPlane(t.Grid, kernel.Add(of, kernel.I(t.Newest+after)))
-			st := p.gridStore(t.Grid.Memory)
-			b := p.bufferOf(st)
-			b.reads = true
-			var idx []index
-			for _, dim := range t.Grid.Dims() {
-				idx = append(idx, index{axis: dim.Axis, at: pos[dim.Axis], plain: true})
-			}
-			name := t.Grid.Name() + "_to"
-			slot := list.let(p.env, name, name, p.copySlot(t, step, t.Newest+after))
-			body.emit(&kernel.AsyncCopy{
-				To: p.copies[t], At: kernel.Add(slot, kernel.V(n)), From: b.buffer, Index: p.flat(st, idx), Cells: 1,
-			})
 		}
-		list.emit(&kernel.Loop{
-			Var: n, Lo: p.thread, Hi: kernel.I(p.copyArea(first)), Step: kernel.I(threads), Body: body.stmts,
-		})
+		runs := p.copyArea(first) / run
+		if runs > mostCopies*threads {
+			n := list.declare(p.env, "copied", types.I64)
+			body := newScope(list)
+			p.copyRuns(list, body, some, kernel.V(n), step, of, after)
+			list.emit(&kernel.Loop{
+				Var: n, Lo: p.thread, Hi: kernel.I(runs), Step: kernel.I(threads), Body: body.stmts,
+			})
+		} else {
+			for begin := int64(0); begin < runs; begin += threads {
+				n := kernel.Add(p.thread, kernel.I(begin))
+				body := newScope(list)
+				p.copyRuns(list, body, some, n, step, of, after)
+				if begin+threads <= runs {
+					list.emit(body.stmts...)
+					continue
+				}
+				list.emit(&kernel.If{Cond: kernel.Lt(n, kernel.I(runs)), Then: body.stmts})
+			}
+		}
 		tiles = slices.DeleteFunc(slices.Clone(tiles), same)
+	}
+}
+
+// copyRuns copies the n-th run of cells of a plane of tiles with the same cells.
+func (p *planeBlock) copyRuns(list, body *scope, tiles []*pipeline.Tile, n, step, of kernel.Expr, after int64) {
+	first, last := tiles[0], len(p.threads)-1
+	run := p.copyRun(first)
+	pos, rest := make([]kernel.Expr, len(p.axes)), n
+	for d := last; d >= 0; d-- {
+		at, each := rest, int64(1)
+		if d == last {
+			each = run
+		}
+		if d > 0 {
+			side := kernel.I(p.copySide(first, d) / each)
+			at, rest = kernel.Bin(op.Rem, rest, side), kernel.Bin(op.Div, rest, side)
+		}
+		name := p.Program.Axes[p.axes[d+1]] + "_copied"
+		at = kernel.Sub(kernel.Mul(at, kernel.I(each)), kernel.I(p.copyLow(first, d)))
+		if each > 1 {
+			pos[d+1] = at // from the tile on
+			continue
+		}
+		at = kernel.Add(p.start[d], at)
+		if p.rimless || first.Beside[d] {
+			at = p.inside(first.Grid.Dims()[d+1], at)
+		}
+		pos[d+1] = body.let(p.env, name, name, at)
+	}
+	for _, t := range tiles {
+		pos[0] = p.limitedPlane(t.Grid, kernel.Add(of, kernel.I(t.Newest+after)))
+		var from *kernel.Load
+		if run > 1 {
+			from = p.runInMemory(t.Grid, pos[:last+1], pos[last+1], run)
+		} else {
+			from = p.cellInMemory(t.Grid, pos)
+		}
+		name := t.Grid.Name() + "_to"
+		slot := list.let(p.env, name, name, p.copySlot(t, step, t.Newest+after))
+		body.emit(&kernel.AsyncCopy{
+			To: p.copies[t], At: kernel.Spread(kernel.Add(slot, kernel.Mul(n, kernel.I(run)))), From: from.Buffer,
+			Index: from.Index, Cells: int(run),
+		})
 	}
 }
 
@@ -184,12 +264,12 @@ func (s *planeStep) fromTile(t *pipeline.Tile, i int, place []kernel.Expr, a *ir
 	if s.guarded || !s.plan.Whole(a) {
 		return nil
 	}
-	return s.copied(t, a.Index[0].Offset-s.plan.Lags[i], place, a.Index[1:])
+	return s.copied(t, a.Index[0].Offset-s.plan.Lags[i], place, a.Index[1:], 1)
 }
 
-// copied reads a copied plane that is so many after that of the step, at a place or so far from it; nil if it is not
-// there.
-func (s *planeStep) copied(t *pipeline.Tile, plane int64, place []kernel.Expr, from []ir.Index) kernel.Expr {
+// copied reads a copied plane that is so many after that of the step, at a place or so far from it, the first of some
+// cells; nil if it is not there.
+func (s *planeStep) copied(t *pipeline.Tile, plane int64, place []kernel.Expr, from []ir.Index, cells int64) kernel.Expr {
 	if s.copies[t] == nil || !t.Has(plane) {
 		return nil
 	}
@@ -200,7 +280,11 @@ func (s *planeStep) copied(t *pipeline.Tile, plane int64, place []kernel.Expr, f
 		if from != nil {
 			by += from[d].Offset
 		}
-		at = kernel.Add(kernel.Mul(at, kernel.I(s.copySide(t, d))), kernel.Add(place[d], kernel.I(by)))
+		x := kernel.Add(place[d], kernel.I(by))
+		if s.alongRow(t, d) { // nobody needs what is beyond
+			x = kernel.Max(kernel.Min(x, kernel.I(s.tile[d+1]-cells)), kernel.I(0))
+		}
+		at = kernel.Add(kernel.Mul(at, kernel.I(s.copySide(t, d))), x)
 	}
 	slot := s.body.let(s.env, name, name, s.copySlot(t, s.at, plane))
 	return &kernel.Load{Buffer: s.copies[t], Index: kernel.Spread(kernel.Add(slot, at))}

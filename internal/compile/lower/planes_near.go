@@ -20,14 +20,7 @@ func (s *planeStep) nearest(i, row int, a *ir.Access, v *graph.Value) kernel.Exp
 	if !s.rimless || s.pipeline.InPlace(v.Memory) {
 		return nil
 	}
-	var idx []index
-	for d, at := range s.nearestAt(i, s.own[row], a, v) {
-		idx = append(idx, index{axis: s.axes[d], at: at, plain: true})
-	}
-	st := s.gridStore(v.Memory)
-	b := s.bufferOf(st)
-	b.reads = true
-	load := &kernel.Load{Buffer: b.buffer, Index: s.flat(st, idx)}
+	load := s.cellInMemory(v, s.nearestAt(i, s.own[row], a, v))
 	if !s.loadsOnce() {
 		return load
 	}
@@ -40,7 +33,20 @@ func (s *planeStep) nearest(i, row int, a *ir.Access, v *graph.Value) kernel.Exp
 
 // loadsOnce reports whether what the present stage loads in memory is loaded for all stages of the step.
 func (s *planeStep) loadsOnce() bool {
-	return s.always && s.set.Word(schedule.LoadOrder) == schedule.TogetherLoads
+	return s.loadsFirst() || s.always && s.set.Word(schedule.LoadOrder) == schedule.TogetherLoads
+}
+
+// loadsFirst reports whether what the present stage reads of copied planes is loaded before all stages, too.
+func (s *planeStep) loadsFirst() bool {
+	return s.always && s.set.Word(schedule.LoadOrder) == schedule.FirstLoads
+}
+
+// copiedFirst is a cell of a copied plane, loaded before all stages if that is asked for.
+func (s *planeStep) copiedFirst(load kernel.Expr, of *graph.Value) kernel.Expr {
+	if load == nil || !s.loadsFirst() {
+		return load
+	}
+	return s.body.let(s.env, "first:"+of.Name(), of.Name()+"_near", load)
 }
 
 // nearKey tells apart the cells that accesses of stages lead to from a thread's cells.
@@ -111,15 +117,21 @@ func (s *planeStep) nearRun(c *cell, i, row int, a *ir.Access, v *graph.Value, n
 // a row nobody needs: the nearest run of the row stands for it.
 func (p *planeBlock) runInMemory(v *graph.Value, pos []kernel.Expr, place kernel.Expr, n int64) *kernel.Load {
 	g := v.Memory
-	if n < 2 || !p.rimless || p.pipeline.InPlace(g) || !p.alignedIn(g) {
+	if n < 2 || !p.rimless || p.pipeline.InPlace(g) || !p.alignedRuns(g, n) {
 		return nil
 	}
 	last := len(p.threads)
-	st, dim := p.gridStore(g), v.Dims()[last]
-	lo := kernel.Sub(p.affine(dim.Lo), kernel.I(st.layout.Lead%n))
+	dim := v.Dims()[last]
+	lo := kernel.Sub(p.affine(dim.Lo), kernel.I(p.gridStore(g).layout.Lead%n))
 	hi := p.affine(dim.Hi)
 	hi = kernel.Sub(hi, floorMod(kernel.Sub(hi, lo), kernel.I(n)))
 	pos = append(slices.Clone(pos), kernel.Max(kernel.Min(kernel.Add(p.start[last-1], place), hi), lo))
+	return p.cellInMemory(v, pos)
+}
+
+// cellInMemory is the cell of a grid in memory at a position.
+func (p *planeBlock) cellInMemory(v *graph.Value, pos []kernel.Expr) *kernel.Load {
+	st := p.gridStore(v.Memory)
 	var idx []index
 	for d, dim := range v.Dims() {
 		idx = append(idx, index{axis: dim.Axis, at: pos[d], plain: true})

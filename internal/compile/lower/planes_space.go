@@ -40,7 +40,7 @@ func declarePlanes(axes []string) ([]schedule.Param, []schedule.Constraint) {
 		rows = rows[:1]
 	}
 	registers := schedule.Numbers(0, 255, 224, 200, 168, 128, 96, 80, 64)
-	copied := schedule.Numbers(1, 2)
+	copied := schedule.Numbers(1, 2, 3)
 	return []schedule.Param{
 		{
 			Name: "block", Role: schedule.Threads, Axis: schedule.InnerAxis, Doc: "threads of a block", Source: source,
@@ -104,11 +104,12 @@ func declarePlanes(axes []string) ([]schedule.Param, []schedule.Constraint) {
 		},
 		{
 			Name: "loads", Role: schedule.LoadOrder,
-			Doc: "whether threads load for all statements together, as compilers do, for one after the other, or for " +
-				"some terms of a statement after others: that takes fewer registers, and loads more often what is " +
-				"read in several places",
+			Doc: "whether threads load for all statements together, in the order that compilers choose, or first of " +
+				"all, for one statement after the other, or for some terms of a statement after others: that takes " +
+				"fewer registers, and loads more often what is read in several places",
 			Source: "measured, docs/performance-log.md", Default: schedule.Word(schedule.TogetherLoads),
-			Values: schedule.Words(schedule.TogetherLoads, schedule.StatementLoads, schedule.TermLoads),
+			Values: schedule.Words(schedule.TogetherLoads, schedule.StatementLoads, schedule.TermLoads,
+				schedule.FirstLoads),
 			Needs: []schedule.Need{{ // a barrier of a warp
 				Capability: machine.Shuffle, Values: schedule.Words(schedule.StatementLoads, schedule.TermLoads),
 			}},

@@ -21,14 +21,18 @@ func (s *planeStep) write() {
 	if !s.guarded {
 		s.loadColumns()
 	}
-	for i := range s.pipeline.Stages {
-		list := newScope(s.body)
+	order := s.set.Word(schedule.LoadOrder)
+	separate := order == schedule.StatementLoads || order == schedule.TermLoads
+	work := newScope(s.body) // after all loads that are for all stages
+	for n, i := range s.plan.Order {
+		list := newScope(work)
 		s.ownCells(list, i)
-		if i > 0 && !s.guarded && s.set.Word(schedule.LoadOrder) != schedule.TogetherLoads {
-			s.body.emit(&kernel.Barrier{Scope: kernel.WarpScope}) // compilers move no loads across
+		if n > 0 && !s.guarded && separate {
+			work.emit(&kernel.Barrier{Scope: kernel.WarpScope}) // compilers move no loads across
 		}
-		s.inPlanes(s.body, i, list.stmts)
+		s.inPlanes(work, i, list.stmts)
 	}
+	s.body.emit(work.stmts...)
 	s.haloCells()
 	s.age()
 	copies := !s.guarded && len(s.copies) > 0
@@ -122,7 +126,7 @@ func (s *planeStep) loadColumns() {
 				newest = append(newest, kernel.V(v))
 			}
 		case newest == nil:
-			newest = s.columnCells(c, kernel.Add(s.at, kernel.I(c.Newest)))
+			newest = s.columnCells(s.body, c, kernel.Add(s.at, kernel.I(c.Newest)))
 		}
 		for r := range held {
 			s.body.emit(&kernel.Assign{Var: held[r][0], Value: newest[r]})
@@ -134,7 +138,7 @@ func (s *planeStep) loadColumns() {
 		if !s.rimless { // the last step loads what it has once more: the next plane may be another block's
 			next = s.body.let(s.env, "next", "step_next", kernel.Min(next, kernel.Sub(s.innerEnd, kernel.I(1))))
 		}
-		for r, value := range s.columnCells(c, kernel.Add(next, kernel.I(c.Newest))) {
+		for r, value := range s.columnCells(s.body, c, kernel.Add(next, kernel.I(c.Newest))) {
 			s.body.emit(&kernel.Assign{Var: early[r], Value: value})
 		}
 	}
@@ -162,28 +166,18 @@ func (s *planeStep) age() {
 	}
 }
 
-// ownCells computes a stage at the thread's own cells.
+// ownCells computes a stage at the thread's own cells, and stores each row of them when it is computed: so stores are
+// spread over the step. Where there are steps in which nothing is stored, one condition has all stores.
 func (s *planeStep) ownCells(list *scope, i int) {
 	st, plane := s.pipeline.Stages[i], s.plane(i)
 	s.vectors = map[string][]kernel.Expr{}
 	s.always = s.inEveryStep(i)
 	inMemory, shared := make([]*storedCell, len(s.own)), make([]*storedCell, len(s.own))
-	if !s.keeps[st] {
-		for r, place := range s.own {
-			work := newScope(list)
-			c := s.cell(list, work, i, r, plane, place)
-			value, assigned := s.value(c, work)
-			shared[r] = s.hand(work, i, r, value)
-			inMemory[r] = s.stored(i, r, c, value, assigned)
-			if s.guarded && !s.rimless {
-				work.emit(append(shared[r].alone(), inMemory[r].alone()...)...)
-			}
-			s.within(list, st, c, work)
-		}
-		if s.guarded && !s.rimless {
-			return
-		}
-	} else {
+	together := int(s.vec)
+	if s.storing(i) != nil {
+		together = len(s.own)
+	}
+	if s.keeps[st] {
 		work := newScope(list)
 		var cells []*cell
 		for r, place := range s.own {
@@ -195,7 +189,29 @@ func (s *planeStep) ownCells(list *scope, i int) {
 			inMemory[r] = s.stored(i, r, c, values[r], assigned[r])
 		}
 		list.emit(work.stmts...)
+		s.storeCells(list, i, shared, inMemory)
+		return
 	}
+	for r, place := range s.own {
+		work := newScope(list)
+		c := s.cell(list, work, i, r, plane, place)
+		value, assigned := s.value(c, work)
+		shared[r] = s.hand(work, i, r, value)
+		inMemory[r] = s.stored(i, r, c, value, assigned)
+		if s.guarded && !s.rimless {
+			work.emit(append(shared[r].alone(), inMemory[r].alone()...)...)
+			shared[r], inMemory[r] = nil, nil
+		}
+		s.within(list, st, c, work)
+		if end := r + 1; end%together == 0 {
+			s.storeCells(list, i, shared[end-together:end], inMemory[end-together:end])
+		}
+	}
+}
+
+// storeCells stores some cells of a stage, for neighbours and in memory.
+func (s *planeStep) storeCells(list *scope, i int, shared, inMemory []*storedCell) {
+	st := s.pipeline.Stages[i]
 	list.emit(s.together(shared, true)...)
 	stores := s.together(inMemory, st.Output != nil && s.alignedIn(st.Value.Memory))
 	if when := s.storing(i); when != nil && len(stores) > 0 {
@@ -207,9 +223,9 @@ func (s *planeStep) ownCells(list *scope, i int) {
 // storing is the condition, the same for all threads of a block, that what a stage computes in a step without rims is
 // to be stored: on planes of its halo it is not, and not on those that nobody needs. It is nil if that is known.
 func (s *planeStep) storing(i int) kernel.Expr {
-	st, plane := s.pipeline.Stages[i], s.plane(i)
+	plane := s.plane(i)
 	var when kernel.Expr
-	if s.rimless && st.Halo[0] != (pipeline.Halo{}) {
+	if s.rimless && s.plan.Needs[i] != (pipeline.Halo{}) {
 		when = kernel.And(kernel.Ge(plane, s.first), kernel.Lt(plane, s.to))
 	}
 	if s.harmless(i) && !s.alike() {
@@ -319,10 +335,13 @@ func (s *planeStep) cell(outer, body *scope, i, row int, plane kernel.Expr, plac
 		if x == nil && inColumn && v.Def == nil {
 			x = s.fromTile(s.newest[s.plan.ColumnOf(v)], i, place, a)
 		}
-		if x == nil && row >= 0 && v.Def == nil && s.plan.Direct(st, a) {
-			x = s.nearest(i, row, a, v)
+		if row < 0 || v.Def != nil {
+			return x
 		}
-		return x
+		if x == nil && s.plan.Direct(st, a) {
+			return s.nearest(i, row, a, v)
+		}
+		return s.copiedFirst(x, v)
 	}
 	if !s.guarded && row >= 0 && s.set.Word(schedule.LoadOrder) == schedule.TermLoads {
 		c.stage.terms = terms{}
@@ -439,7 +458,7 @@ func (s *planeStep) within(list *scope, st *pipeline.Stage, c *cell, work *scope
 // slot is where a plane begins in the shared memory of a stage: for a stage that reads it, or writes it, moved along
 // the stream.
 func (s *planeStep) slot(body *scope, reader, from int, by kernel.Expr) kernel.Expr {
-	planes := s.plan.Shared[from]
+	planes := s.slots(s.plan.Shared[from])
 	offset := kernel.Add(kernel.I(s.plan.Lags[from]-s.plan.Lags[reader]), kernel.I(0))
 	if by != nil {
 		offset = kernel.Add(offset, by)
@@ -505,12 +524,16 @@ func (s *planeStep) together(cells []*storedCell, aligned bool) []kernel.Stmt {
 			list = append(list, single...)
 			continue
 		}
-		var own kernel.Expr
+		own := conj(first.own, cells[s.vec-1].own) // and all between them
+		_, one := first.own.(*kernel.Ref)
+		if _, other := cells[s.vec-1].own.(*kernel.Ref); one && other {
+			own = s.outer.let(s.env, "all_inside", "all_inside", own)
+		}
 		var all []kernel.Stmt
 		for some := range slices.Chunk(cells[:s.vec], int(chunk(s.vec, first.value.Type()))) {
 			wide := &kernel.StoreVector{Buffer: first.to, Index: some[0].index, Via: first.via}
 			for _, c := range some {
-				wide.Values, own = append(wide.Values, c.value), conj(own, c.own)
+				wide.Values = append(wide.Values, c.value)
 			}
 			all = append(all, wide)
 		}
@@ -541,7 +564,11 @@ func (s *planeStep) stored(i, r int, c *cell, value, assigned kernel.Expr) *stor
 		own = conj(own, kernel.And(kernel.Ge(plane, s.first), kernel.Lt(plane, s.to)))
 	}
 	if s.rimless && !whole {
-		own = conj(own, s.itself(c, s.own[r]))
+		inside := s.itself(c, s.own[r])
+		if inside != nil && !s.keeps[st] { // it is the same in all steps
+			inside = s.outer.let(s.env, "inside", "inside", inside)
+		}
+		own = conj(own, inside)
 	}
 	b := s.bufferOf(into)
 	b.writes = true

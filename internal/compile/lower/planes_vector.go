@@ -36,9 +36,13 @@ func (s *planeStep) inVector(c *cell, i, row int, a *ir.Access, v *graph.Value) 
 		for _, ix := range from.Index {
 			key += fmt.Sprint(",", ix.Offset)
 		}
-		if vars = s.vectors[key]; vars == nil {
-			vars = s.loadedRun(c.body, v, load, n)
-			s.vectors[key] = vars
+		list, known := c.body, s.vectors
+		if v.Def == nil && s.loadsFirst() {
+			list, known, key = s.body, s.near, "copied "+s.nearKey(i, begin, from, v)
+		}
+		if vars = known[key]; vars == nil {
+			vars = s.loadedRun(list, v, load, n)
+			known[key] = vars
 		}
 	case v.Def == nil:
 		vars = s.nearRun(c, i, begin, from, v, n)
@@ -94,36 +98,40 @@ func (s *planeStep) sharedCell(c *cell, i int, place []kernel.Expr, a *ir.Access
 	if v.Def != nil {
 		return nil
 	}
-	load, _ := s.fromTile(s.plan.TileOf(v), i, place, a).(*kernel.Load)
+	if s.guarded || !s.plan.Whole(a) {
+		return nil
+	}
+	plane := a.Index[0].Offset - s.plan.Lags[i]
+	load, _ := s.copied(s.plan.TileOf(v), plane, place, a.Index[1:], chunk(s.vec, v.Type())).(*kernel.Load)
 	return load
 }
 
 // columnCells reads a plane of a column at all of the thread's cells.
-func (s *planeStep) columnCells(c *pipeline.Column, plane kernel.Expr) []kernel.Expr {
-	var list []kernel.Expr
-	n, last := int(chunk(s.vec, c.Grid.Type())), len(s.threads)-1
-	for r := 0; r < len(s.own); r += n {
-		pos := []kernel.Expr{s.limitedPlane(c.Grid, plane)}
+func (p *planeBlock) columnCells(list *scope, c *pipeline.Column, plane kernel.Expr) []kernel.Expr {
+	var cells []kernel.Expr
+	n, last := int(chunk(p.vec, c.Grid.Type())), len(p.threads)-1
+	for r := 0; r < len(p.own); r += n {
+		pos := []kernel.Expr{p.limitedPlane(c.Grid, plane)}
 		for d, dim := range c.Grid.Dims()[1 : last+1] {
-			pos = append(pos, s.limited(dim, kernel.Add(s.start[d], s.own[r][d])))
+			pos = append(pos, p.limited(dim, kernel.Add(p.start[d], p.own[r][d])))
 		}
-		if load := s.runInMemory(c.Grid, pos, s.own[r][last], int64(n)); load != nil {
-			list = append(list, s.loadedRun(s.body, c.Grid, load, int64(n))...)
+		if load := p.runInMemory(c.Grid, pos, p.own[r][last], int64(n)); load != nil {
+			cells = append(cells, p.loadedRun(list, c.Grid, load, int64(n))...)
 			continue
 		}
 		for k := range n {
-			list = append(list, s.columnCell(c, r+k, plane))
+			cells = append(cells, p.columnCell(c, r+k, plane))
 		}
 	}
-	return list
+	return cells
 }
 
 // loadedRun loads neighbouring cells together.
-func (s *planeStep) loadedRun(body *scope, of *graph.Value, load *kernel.Load, n int64) []kernel.Expr {
+func (p *planeBlock) loadedRun(body *scope, of *graph.Value, load *kernel.Load, n int64) []kernel.Expr {
 	var list []kernel.Expr
 	wide := &kernel.LoadVector{Buffer: load.Buffer, Index: load.Index}
 	for range n {
-		v := body.declare(s.env, of.Name()+"_near", load.Buffer.Elem)
+		v := body.declare(p.env, of.Name()+"_near", load.Buffer.Elem)
 		wide.Vars = append(wide.Vars, v)
 		list = append(list, kernel.V(v))
 	}
@@ -136,7 +144,7 @@ func (s *planeStep) copiedColumns(c *pipeline.Column) []kernel.Expr {
 	var list []kernel.Expr
 	n := int(chunk(s.vec, c.Grid.Type()))
 	for r := 0; r < len(s.own); r += n {
-		load, ok := s.copied(s.newest[c], c.Newest, s.own[r], nil).(*kernel.Load)
+		load, ok := s.copied(s.newest[c], c.Newest, s.own[r], nil, int64(n)).(*kernel.Load)
 		if !ok {
 			return nil
 		}

@@ -16,6 +16,11 @@ import (
 type Planes struct {
 	*Pipeline
 	Lags []int64 // by stage
+	// Needs is how many planes a stage computes before and after those that are stored, by stage: fewer than none where
+	// others read planes on one side alone, as those that wait for parts do.
+	Needs []Halo
+	// Order is that of the stages in a step.
+	Order []int
 	// Shared is how many planes of a stage are in shared memory at a time, and Queue how many of the own cells are in
 	// registers: those of the present step and older ones. 0 where nothing reads them there. What is in shared memory
 	// for others is read there by all, but for columns of their own cells that threads hold (Held).
@@ -94,6 +99,7 @@ func NewPlanes(p *Pipeline, keeps Keeps) (*Planes, error) {
 		})
 	}
 	s.delay()
+	s.need()
 	for i, st := range p.Stages {
 		s.reads(st, func(r planeRead) {
 			from := r.from.Number
@@ -130,6 +136,7 @@ func NewPlanes(p *Pipeline, keeps Keeps) (*Planes, error) {
 			}
 		}
 	}
+	s.order()
 	return s, nil
 }
 
@@ -168,6 +175,86 @@ func (s *Planes) delay() {
 				limit(j, s.Lags[i])
 			}
 		}
+	}
+}
+
+// need finds which planes of each stage are read, or stored.
+func (s *Planes) need() {
+	found := make([]bool, len(s.Stages))
+	s.Needs = make([]Halo, len(s.Stages))
+	for i, st := range slices.Backward(s.Stages) { // all that read a stage come after it
+		if st.Output == nil && !found[i] {
+			s.Needs[i] = st.Halo[0]
+		}
+		s.reads(st, func(r planeRead) {
+			from := r.from.Number
+			by := Halo{s.Needs[i].Low - r.first, s.Needs[i].High + r.last}
+			if !found[from] && r.from.Output == nil {
+				s.Needs[from] = by
+			}
+			s.Needs[from].widen(by, 0)
+			found[from] = true
+		})
+	}
+}
+
+// order has stages read older planes of a stage in registers before that one computes a new plane, where nothing else
+// speaks against it: then the old one makes room for the new one. What is stored is so as soon as it can be.
+func (s *Planes) order() {
+	n := len(s.Stages)
+	after := make([][]int, n) // by stage, those that come before it
+	var wishes [][2]int       // that one comes after another
+	for i, st := range s.Stages {
+		s.reads(st, func(r planeRead) {
+			switch {
+			case s.Lags[i]-r.last == s.Lags[r.from.Number]:
+				after[i] = append(after[i], r.from.Number)
+			case r.own:
+				wishes = append(wishes, [2]int{r.from.Number, i})
+			}
+		})
+		if st.Output == nil || st.Output.Spare {
+			continue
+		}
+		for j, reader := range s.Stages[:i] { // it is stored when all have read it
+			if s.readsMemory(reader, st.Value.Memory) {
+				after[i] = append(after[i], j)
+			}
+		}
+	}
+	// visit calls f for a stage when it has for all that come before it.
+	var visit func(i int, seen []bool, f func(int))
+	visit = func(i int, seen []bool, f func(int)) {
+		if seen[i] {
+			return
+		}
+		seen[i] = true
+		for _, j := range after[i] {
+			visit(j, seen, f)
+		}
+		f(i)
+	}
+	for _, w := range wishes {
+		possible := true
+		visit(w[1], make([]bool, n), func(i int) { possible = possible && i != w[0] })
+		if possible {
+			after[w[0]] = append(after[w[0]], w[1])
+		}
+	}
+	s.Order = nil
+	seen, done := make([]bool, n), make([]bool, n)
+	var place func(i int)
+	place = func(i int) {
+		s.Order, done[i] = append(s.Order, i), true
+		for j, st := range s.Stages {
+			waits := func(k int) bool { return !done[k] }
+			if st.Output != nil && slices.Contains(after[j], i) && !slices.ContainsFunc(after[j], waits) {
+				visit(j, seen, place)
+			}
+		}
+	}
+	for i := range n {
+		visit(i, seen, place)
 	}
 }
 
@@ -221,12 +308,13 @@ func (p *Pipeline) readsOwn(st *Stage, g *ir.Grid) bool {
 	return own
 }
 
-// planeRead is a read of a stage's values: the lowest and the highest offset along the stream, and whether it is of the
-// thread's own cells.
+// planeRead is a read of a stage's values: the lowest and the highest offset along the stream of what is read and of the
+// plane itself, those of what is read, and whether it is of the thread's own cells.
 type planeRead struct {
-	from      *Stage
-	low, high int64
-	own       bool
+	from        *Stage
+	low, high   int64
+	first, last int64
+	own         bool
 }
 
 // neighbours returns the stages that others read at cells of other threads.
@@ -300,7 +388,11 @@ func (s *Planes) reads(st *Stage, f func(planeRead)) {
 			if err != nil {
 				return err
 			}
-			f(planeRead{from, low, high, !s.shared[from] || s.holdsAll() && s.InColumn(st, a)})
+			r := planeRead{from, low, high, low, high, !s.shared[from] || s.holdsAll() && s.InColumn(st, a)}
+			if st.straight(a, d) {
+				r.first, r.last = ix.Offset, ix.Offset
+			}
+			f(r)
 		}
 		return nil
 	})
@@ -375,13 +467,17 @@ func (s *Planes) Verify() error {
 	for i, st := range s.Stages {
 		var wrong error
 		s.reads(st, func(r planeRead) {
-			from := r.from.Number
+			from, n := r.from.Number, s.Needs[i]
+			if has := s.Needs[from]; n.Low-r.first > has.Low || n.High+r.last > has.High {
+				wrong = fmt.Errorf("%s reads planes of %s that are not computed", st.Value.Name(), r.from.Value.Name())
+			}
 			youngest, oldest := s.Lags[i]-r.high-s.Lags[from], s.Lags[i]-r.low-s.Lags[from]
 			planes, least := s.Shared[from], int64(1)
 			if r.own {
 				planes, least = s.Queue[from], 0
 			}
-			if youngest < least || oldest >= planes || youngest == 0 && from >= i {
+			late := s.Lags[i]-r.last == s.Lags[from] && slices.Index(s.Order, from) >= slices.Index(s.Order, i)
+			if youngest < least || oldest >= planes || late {
 				wrong = fmt.Errorf("%s reads planes of %s that are %d to %d steps old, and %d are there",
 					st.Value.Name(), r.from.Value.Name(), youngest, oldest, planes)
 			}
@@ -393,19 +489,23 @@ func (s *Planes) Verify() error {
 	return nil
 }
 
-// String returns the stages, one a line, and then the columns and tiles of memory.
+// String returns the stages in their order in a step, one a line, and then the columns and tiles of memory.
 //
 // Example text:
 //
 //	gx, lag 0, 2 planes in shared memory
-//	gz, lag 0, 2 in registers
+//	gz, lag 0, halo 1:0, 2 in registers
 //	new, lag 1
 //	column of old: 3 planes, the newest 2 ahead
 //	tile of old: 1 plane, the newest 0 ahead, halo 0:0 2:1
 func (s *Planes) String() string {
 	var b strings.Builder
-	for i, st := range s.Stages {
+	for _, i := range s.Order {
+		st := s.Stages[i]
 		fmt.Fprintf(&b, "%s, lag %d", st.Value.Name(), s.Lags[i])
+		if n := s.Needs[i]; n != (Halo{}) {
+			fmt.Fprintf(&b, ", halo %d:%d", n.Low, n.High)
+		}
 		if n := s.Shared[i]; n > 0 {
 			fmt.Fprintf(&b, ", %d planes in shared memory", n)
 		}

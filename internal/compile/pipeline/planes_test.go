@@ -46,7 +46,7 @@ tile of a: 1 planes, the newest 0 ahead, halo 0:1 1:0
 stencil s (b, a) { b[k][j][i] = 2*a[k][j][i]; }
 stencil r (d, b) { d[k][j][i] = b[k-1][j][i] + b[k+2][j][i]; }
 s (b, a); r (d, b);`, `
-b, lag 0, 4 in registers
+b, lag 0, halo 1:2, 4 in registers
 d, lag 2
 column of a: 1 planes, the newest 0 ahead
 `, pipeline.Keeps{}},
@@ -54,7 +54,7 @@ column of a: 1 planes, the newest 0 ahead
 stencil s (b, a) { b[k][j][i] = 2*a[k][j][i]; }
 stencil r (d, b) { d[k][j][i] = b[k-1][j][i] + b[k][j][i+1]; }
 s (b, a); r (d, b);`, `
-b, lag 0, 3 planes in shared memory
+b, lag 0, halo 1:0, 3 planes in shared memory
 d, lag 1
 tile of a: 1 planes, the newest 0 ahead, halo 0:0 0:1
 `, pipeline.Keeps{}},
@@ -74,7 +74,7 @@ stencil s (b, c, d, a) {
   d[k][j][i] = a[k][j][i] + c[k][j][i];
 }
 s (b, c, d, a);`, `
-b, lag 0, 2 in registers
+b, lag 0, halo -1:1, 2 in registers
 c, lag 1, 1 in registers
 d, lag 1
 column of a: 3 planes, the newest 1 ahead
@@ -84,10 +84,29 @@ column of d: 1 planes, the newest -1 ahead
 stencil s (b, a) { b[k][j][i] = 2*a[k][j][i]; }
 stencil r (d, b) { d[k][j][i] = b[k-1][j][i] + b[k][j][i+1]; }
 s (b, a); r (d, b);`, `
-b, lag 0, 2 planes in shared memory, 3 in registers
 d, lag 1
+b, lag 0, halo 1:0, 2 planes in shared memory, 3 in registers
 tile of a: 1 planes, the newest 0 ahead, halo 0:0 0:1
 `, pipeline.Keeps{Held: pipeline.HeldAll}},
+		{"parts that wait for later planes are computed on no others", `
+stencil s (d, a) {
+  double p[N, N, N];
+  p[k][j][i] = a[k][j][i];
+  d[k][j][i] = p[k-1][j][i];
+}
+stencil r (d, a) {
+  double p[N, N, N], q[N, N, N];
+  p[k][j][i] = a[k][j][i-1] + a[k][j][i];
+  q[k][j][i] = p[k-1][j][i] + a[k][j][i+1];
+  d[k][j][i] = q[k+1][j][i];
+}
+r (d, a);`, `
+q, lag 0, halo -1:1, 2 in registers
+d, lag 1
+p, lag 0, 2 in registers
+column of a: 1 planes, the newest 0 ahead
+tile of a: 1 planes, the newest 0 ahead, halo 0:0 1:1
+`, pipeline.Keeps{}},
 		{"threads read their own cells where others read the plane, and hold no other columns", `
 stencil s (d, a, c) {
   d[k][j][i] = a[k][j][i] + a[k][j][i+1];

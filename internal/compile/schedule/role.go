@@ -73,7 +73,7 @@ const (
 	// RimlessLoop says which loop blocks take that have no such cells: CommonLoop or OwnLoop.
 	RimlessLoop
 	// LoadOrder says whether threads load for all statements of a step together, for one after the other or for some of
-	// its terms after others: TogetherLoads, StatementLoads or TermLoads.
+	// its terms after others: TogetherLoads, FirstLoads, StatementLoads or TermLoads.
 	LoadOrder
 	// HeldColumns says which columns of their own cells threads hold in registers where neighbours read the same planes
 	// in shared memory: GridColumns, AllColumns, HaloColumns or NoColumns.
@@ -134,6 +134,7 @@ const (
 	TogetherLoads  = "together"   // LoadOrder: as the compiler likes
 	StatementLoads = "statements" // LoadOrder: for one statement after the other
 	TermLoads      = "terms"      // LoadOrder: for some terms after others
+	FirstLoads     = "first"      // LoadOrder: all of a step before anything is computed
 
 	GridColumns = "grids" // HeldColumns: those of grids of memory
 	AllColumns  = "all"   // HeldColumns: those of statements, too
