@@ -377,7 +377,8 @@ func remedy(p *ir.Program, o Options, failed *module) string {
 var remedies = [][]schedule.Role{
 	{schedule.Threads},
 	{schedule.Vector, schedule.BlockedUnroll, schedule.CyclicUnroll, schedule.StreamPlanes},
-	{schedule.Staging, schedule.StagedPart, schedule.StagingCopy, schedule.Perspective, schedule.Prefetch},
+	{schedule.Staging, schedule.StagedPart, schedule.StagingCopy, schedule.CopyIssue, schedule.Perspective,
+		schedule.Prefetch},
 	{schedule.Choice, schedule.Stream},
 }
 

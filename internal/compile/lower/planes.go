@@ -31,12 +31,13 @@ type planeBlock struct {
 	// stored.
 	rimless bool
 	// keeps are stages, where rimless, of which others need cells that keep what is in memory.
-	keeps  map[*pipeline.Stage]bool
-	round  bool                                // circular buffers have powers of two of slots
-	tensor bool                                // planes are brought as boxes of tensor maps
-	tiles  []*pipeline.Tile                    // that are copied to shared memory
-	newest map[*pipeline.Column]*pipeline.Tile // that have the newest cells of a column; not of all
-	boxes  *planeBoxes                         // nil if there are none
+	keeps       map[*pipeline.Stage]bool
+	issuesFirst bool                                // copies begin before the barrier
+	round       bool                                // circular buffers have powers of two of slots
+	tensor      bool                                // planes are brought as boxes of tensor maps
+	tiles       []*pipeline.Tile                    // that are copied to shared memory
+	newest      map[*pipeline.Column]*pipeline.Tile // that have the newest cells of a column; not of all
+	boxes       *planeBoxes                         // nil if there are none
 	// wholeRows says of a tile whether it has whole rows of the grid.
 	wholeRows map[*pipeline.Tile]bool
 
@@ -70,6 +71,12 @@ type planeStep struct {
 
 // planeByPlane builds the kernel.
 func (s *spanKernel) planeByPlane() ([]kernel.Stmt, error) {
+	if s.set.Is(schedule.Retiming) {
+		var err error
+		if s.pipeline, err = s.retimedPipeline(); err != nil {
+			return nil, err
+		}
+	}
 	s.pipeline.UpdateInPlace()
 	plan, err := pipeline.NewPlanes(s.pipeline, pipeline.Keeps{
 		Held:    heldColumns[s.set.Word(schedule.HeldColumns)],
@@ -86,9 +93,9 @@ func (s *spanKernel) planeByPlane() ([]kernel.Stmt, error) {
 	p := &planeBlock{
 		spanKernel: s, plan: plan, threads: s.set.Ints(schedule.Threads), rows: s.set.Int(schedule.BlockedUnroll, 1),
 		vec: s.set.Int(schedule.Vector, 1), prefetch: s.set.Int(schedule.Prefetch, 0),
-		distance: s.set.Int(schedule.Staging, 0),
-		held:     map[*pipeline.Stage][][]*kernel.Var{},
-		columns:  map[*pipeline.Column][][]*kernel.Var{}, early: map[*pipeline.Column][]*kernel.Var{},
+		distance: s.set.Int(schedule.Staging, 0), issuesFirst: s.set.Word(schedule.CopyIssue) == schedule.BeforeBarrier,
+		held:    map[*pipeline.Stage][][]*kernel.Var{},
+		columns: map[*pipeline.Column][][]*kernel.Var{}, early: map[*pipeline.Column][]*kernel.Var{},
 		planes: map[*pipeline.Stage]*kernel.Buffer{}, copies: map[*pipeline.Tile]*kernel.Buffer{},
 		tensor: engineCopies(s.set), newest: map[*pipeline.Column]*pipeline.Tile{},
 		keeps: map[*pipeline.Stage]bool{}, wholeRows: map[*pipeline.Tile]bool{},

@@ -32,7 +32,16 @@ func (p *planeBlock) chooseCopies() {
 }
 
 // copySlots returns how many planes of a tile are in shared memory: those that are read, and those on their way.
-func (p *planeBlock) copySlots(t *pipeline.Tile) int64 { return p.slots(t.Planes + p.distance) }
+func (p *planeBlock) copySlots(t *pipeline.Tile) int64 { return p.slots(t.Planes + p.copyDistance()) }
+
+// copyDistance is by how many planes copies come before their use. Where a circular buffer has room for one plane more, they
+// begin at the end of a step, while others still work, and not after the barrier.
+func (p *planeBlock) copyDistance() int64 {
+	if p.issuesFirst {
+		return p.distance + 1
+	}
+	return p.distance
+}
 
 // copySide returns the cells of a copied plane on one of its axes.
 func (p *planeBlock) copySide(t *pipeline.Tile, d int) int64 {
@@ -221,7 +230,7 @@ func (p *planeBlock) fillTiles(list *scope, step, stop kernel.Expr) {
 	for _, t := range tiles {
 		most = max(most, t.Planes)
 	}
-	for after := 1 - most; after < p.distance; after++ {
+	for after := 1 - most; after < p.copyDistance(); after++ {
 		some := slices.DeleteFunc(slices.Clone(tiles), func(t *pipeline.Tile) bool { return after <= -t.Planes })
 		of := step
 		if after > 0 && !p.rimless {
@@ -235,7 +244,7 @@ func (p *planeBlock) fillTiles(list *scope, step, stop kernel.Expr) {
 			body.emit(&kernel.AsyncCommit{})
 		}
 	}
-	body.emit(&kernel.AsyncWait{Pending: int(p.distance - 1)}, &kernel.Barrier{Scope: kernel.BlockScope})
+	body.emit(&kernel.AsyncWait{Pending: int(p.copyDistance() - 1)}, &kernel.Barrier{Scope: kernel.BlockScope})
 	list.emit(&kernel.If{Cond: kernel.Lt(step, stop), Then: body.stmts})
 }
 
@@ -252,10 +261,10 @@ func (s *planeStep) copyNext() {
 	of := s.at
 	if !s.rimless { // the planes of the last step are copied once more: what is behind may not be there
 		last := kernel.Sub(s.innerEnd, kernel.I(1))
-		of = kernel.Sub(kernel.Min(kernel.Add(of, kernel.I(s.distance)), last), kernel.I(s.distance))
+		of = kernel.Sub(kernel.Min(kernel.Add(of, kernel.I(s.copyDistance())), last), kernel.I(s.copyDistance()))
 		of = s.body.let(s.env, "ahead", "step_ahead", of)
 	}
-	s.copyPlanes(s.body, tiles, s.at, of, s.distance)
+	s.copyPlanes(s.body, tiles, s.at, of, s.copyDistance())
 	s.body.emit(&kernel.AsyncCommit{})
 }
 

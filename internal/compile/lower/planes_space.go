@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/pipeline"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
@@ -17,8 +18,12 @@ func init() {
 			_, err := pipeline.NewPlanes(p, pipeline.Keeps{})
 			return err
 		},
-		offersSpan: offerSpanRows, optional: []schedule.Param{rowsParam},
-		span: (*spanKernel).planeByPlane,
+		offersSpan: func(program *ir.Program, p *pipeline.Pipeline, f *schedule.Family) {
+			offerParts(program, p, f)
+			offerSpanRows(program, p, f)
+		},
+		optional: []schedule.Param{retimeParam, rowsParam},
+		span:     (*spanKernel).planeByPlane,
 	})
 }
 
@@ -86,6 +91,16 @@ func declarePlanes(axes []string) ([]schedule.Param, []schedule.Constraint) {
 				{Capability: machine.Mbarrier, Values: schedule.Words(copyTensor)},
 			},
 			When: []schedule.Condition{schedule.When("stages", copied...)},
+		},
+		{
+			Name: "issue", Role: schedule.CopyIssue,
+			Doc: "whether threads begin to copy a later plane after the barrier of a step, or before it, which takes " +
+				"one slot more, while others still compute",
+			Source: "measured, docs/performance-log.md", Default: schedule.Word(schedule.AfterBarrier),
+			Values: schedule.Words(schedule.AfterBarrier, schedule.BeforeBarrier),
+			When: []schedule.Condition{
+				schedule.When("stages", copied...), schedule.When("copy", schedule.Word(schedule.AsyncCopies)),
+			},
 		},
 		{
 			Name: "refetch", Role: schedule.Refetch,

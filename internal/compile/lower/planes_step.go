@@ -17,7 +17,9 @@ import (
 // of the step.
 func (s *planeStep) write() {
 	s.holdStatements(s.body, true)
-	s.copyNext()
+	if !s.issuesFirst {
+		s.copyNext()
+	}
 	if !s.guarded {
 		s.loadColumns()
 	}
@@ -35,13 +37,16 @@ func (s *planeStep) write() {
 	s.body.emit(work.stmts...)
 	s.haloCells()
 	s.age()
+	if s.issuesFirst {
+		s.copyNext()
+	}
 	copies := !s.guarded && len(s.copies) > 0
 	switch {
 	case !copies:
 	case s.boxes != nil: // the engine overwrites what was read in this step
 		s.body.emit(&kernel.AsyncFence{})
 	default:
-		s.body.emit(&kernel.AsyncWait{Pending: int(s.distance - 1)})
+		s.body.emit(&kernel.AsyncWait{Pending: int(s.copyDistance() - 1)})
 	}
 	if copies || len(s.planes) > 0 {
 		s.body.emit(&kernel.Barrier{Scope: kernel.BlockScope})

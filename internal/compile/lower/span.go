@@ -269,6 +269,7 @@ func (s *spanKernel) build() error {
 		}
 		s.baked = true
 	}
+	span := s.pipeline.Span // the family may have its own
 	body, err := familyNamed(s.config.Family).span(s)
 	if err != nil {
 		return s.advised(err)
@@ -309,7 +310,6 @@ func (s *spanKernel) build() error {
 	if s.of != nil { // which adds the span once it has all parts
 		return s.broken
 	}
-	span := s.pipeline.Span
 	out := &kernel.Span{
 		Iterate: span.Iterate, Depth: span.Depth, Repeats: s.repeats(), After: span.After, Dropped: span.Dropped,
 		Work: s.work, Exchanges: s.replaced, Domain: s.domain,

@@ -49,6 +49,8 @@ const (
 	StagedPart
 	// StagingCopy says who copies: AsyncCopies or a copy engine.
 	StagingCopy
+	// CopyIssue says when threads begin to copy later planes: AfterBarrier or BeforeBarrier.
+	CopyIssue
 	// ClusterBlocks is the blocks of a cluster, which have copies sent to each other or compute one tile.
 	ClusterBlocks
 	// Perspective says which cells the threads of a block stand for.
@@ -119,6 +121,9 @@ const (
 
 	AsyncCopies = "async" // StagingCopy
 
+	AfterBarrier  = "after"  // CopyIssue: into what nobody reads any more
+	BeforeBarrier = "before" // CopyIssue: a plane earlier, while others work, into one slot more
+
 	SplitBarrier = "split" // BlockBarrier: arrive, do something else, wait
 	WholeBarrier = "whole" // BlockBarrier: all wait at once
 
@@ -170,6 +175,7 @@ var roleNames = [roleCount]string{
 	BlockedUnroll: "blocked unroll", CyclicUnroll: "cyclic unroll", Unroll: "unroll",
 	Stream: "stream", StreamLength: "stream length", StreamPlanes: "stream planes", StreamUnroll: "stream unroll",
 	Staging: "staging", ArrayStaging: "array staging", StagedPart: "staged part", StagingCopy: "staging copy",
+	CopyIssue:     "copy issue",
 	ClusterBlocks: "cluster blocks",
 	Perspective:   "perspective", Prefetch: "prefetch", Pointwise: "pointwise",
 	PersistentBlocks: "persistent blocks", BlockBarrier: "block barrier",

@@ -57,7 +57,7 @@ var hierarchy = [][]schedule.Role{
 	},
 	{
 		schedule.Stream, schedule.StreamLength, schedule.StreamPlanes, schedule.Staging, schedule.StagedPart,
-		schedule.StagingCopy,
+		schedule.StagingCopy, schedule.CopyIssue,
 		schedule.Prefetch, schedule.Pointwise, schedule.PersistentBlocks, schedule.BlockBarrier,
 	},
 }
