@@ -32,10 +32,12 @@ func (p *planeBlock) chooseCopies() {
 }
 
 // copySlots returns how many planes of a tile are in shared memory: those that are read, and those on their way.
-func (p *planeBlock) copySlots(t *pipeline.Tile) int64 { return p.slots(t.Planes + p.copyDistance()) }
+func (p *planeBlock) copySlots(t *pipeline.Tile) int64 {
+	return p.slots(t.Planes + p.copyDistance())
+}
 
-// copyDistance is by how many planes copies come before their use. Where a circular buffer has room for one plane more, they
-// begin at the end of a step, while others still work, and not after the barrier.
+// copyDistance is by how many planes copies come before their use. Those that are issued before the barrier of a step
+// come one plane earlier, into a slot that no thread reads in that step.
 func (p *planeBlock) copyDistance() int64 {
 	if p.issuesFirst {
 		return p.distance + 1
@@ -278,7 +280,8 @@ func (s *planeStep) fromTile(t *pipeline.Tile, i int, place []kernel.Expr, a *ir
 
 // copied reads a copied plane that is so many after that of the step, at a place or so far from it, the first of some
 // cells; nil if it is not there.
-func (s *planeStep) copied(t *pipeline.Tile, plane int64, place []kernel.Expr, from []ir.Index, cells int64) kernel.Expr {
+func (s *planeStep) copied(t *pipeline.Tile, plane int64, place []kernel.Expr, from []ir.Index,
+	cells int64) kernel.Expr {
 	if s.copies[t] == nil || !t.Has(plane) {
 		return nil
 	}

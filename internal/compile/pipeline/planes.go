@@ -308,8 +308,8 @@ func (p *Pipeline) readsOwn(st *Stage, g *ir.Grid) bool {
 	return own
 }
 
-// planeRead is a read of a stage's values: the lowest and the highest offset along the stream of what is read and of the
-// plane itself, those of what is read, and whether it is of the thread's own cells.
+// planeRead is a read of a stage's values: the lowest and the highest offset along the stream, those of the plane itself
+// and of what is read; the first and the last offset of what is read alone; and whether it is of the thread's own cells.
 type planeRead struct {
 	from        *Stage
 	low, high   int64
@@ -388,7 +388,8 @@ func (s *Planes) reads(st *Stage, f func(planeRead)) {
 			if err != nil {
 				return err
 			}
-			r := planeRead{from, low, high, low, high, !s.shared[from] || s.holdsAll() && s.InColumn(st, a)}
+			own := !s.shared[from] || s.holdsAll() && s.InColumn(st, a)
+			r := planeRead{from: from, low: low, high: high, first: low, last: high, own: own}
 			if st.straight(a, d) {
 				r.first, r.last = ix.Offset, ix.Offset
 			}
