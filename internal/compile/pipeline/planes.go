@@ -308,8 +308,8 @@ func (p *Pipeline) readsOwn(st *Stage, g *ir.Grid) bool {
 	return own
 }
 
-// planeRead is a read of a stage's values: the lowest and the highest offset along the stream, those of the plane itself
-// and of what is read; the first and the last offset of what is read alone; and whether it is of the thread's own cells.
+// planeRead is a read of a stage's values: the lowest and the highest offset along the stream, of what is read and of
+// the plane itself; the first and the last offset of what is read; and whether it is of the thread's own cells.
 type planeRead struct {
 	from        *Stage
 	low, high   int64
