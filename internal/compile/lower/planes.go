@@ -210,10 +210,15 @@ func (p *planeBlock) aligned(at kernel.Expr) kernel.Expr {
 	return kernel.Sub(at, floorMod(kernel.Sub(at, p.affine(p.lineStart())), kernel.I(cells)))
 }
 
+// linesOfWideTiles is how many lines of memory rows of a tile have at least that do not begin with a line. What they
+// store begins within a sector, of which another tile stores the rest: that costs more the less wide tiles are.
+const linesOfWideTiles = 8
+
 // tilesFrom is where tiles begin on the innermost axis if what is stored begins somewhere: there, if what is copied for
-// them begins a line of memory then; else where a line begins.
+// them begins a line of memory then, and they are wide; else where a line begins.
 func (p *planeBlock) tilesFrom(lo kernel.Expr) kernel.Expr {
-	if p.copiesLines(lo) {
+	cells := alignedCells(p.pipeline.Stages[len(p.pipeline.Stages)-1])
+	if p.tile[len(p.threads)] >= linesOfWideTiles*cells && p.copiesLines(lo) {
 		return lo
 	}
 	return p.aligned(lo)

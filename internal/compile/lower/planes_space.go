@@ -64,7 +64,7 @@ func declarePlanes(axes []string) ([]schedule.Param, []schedule.Constraint) {
 		{
 			Name: "chunk", Role: schedule.StreamLength, Axis: schedule.StreamAxis,
 			Doc: "planes that a block stores; 0 is the whole stream", Source: source, Default: schedule.Int(64),
-			Values: schedule.Numbers(64, 0, 32, 16, 40, 80, 107, 128, 160, 256, 7),
+			Values: schedule.Numbers(64, 0, 32, 16, 40, 80, 107, 128, 160, 256, 7, 4, 84, 168, 252),
 			Finer:  func() []schedule.Value { return schedule.Numbers(integers(4, 512, 1)...) },
 		},
 		{

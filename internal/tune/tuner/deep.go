@@ -77,16 +77,16 @@ var planeSeeds = map[int][]string{
 	2: {"family=planes,block=128,chunk=64,sizes=literals"},
 	3: {
 		"family=planes,block=8x32,chunk=160,stages=1,copy=tensor,unroll=3,sizes=literals,registers=200",
-		"family=planes,block=8x32,rows=4,chunk=40,stages=1,copy=tensor,columns=all,sizes=literals",
+		"family=planes,block=8x32,rows=4,chunk=40,stages=1,copy=tensor,columns=all,sizes=literals,cse=yes",
 		"family=planes,block=8x16,rows=2,chunk=40,stages=1,copy=tensor,unroll=2,loads=terms,columns=halos,sizes=literals",
 		"family=planes,block=4x64,chunk=32,stages=1,loads=terms,columns=halos,layout=shifted,sizes=literals",
 		"family=planes,block=4x64,rows=3,chunk=16,stages=1,loads=terms,columns=none,store=streaming,layout=shifted",
 		"family=planes,block=8x32,rows=2,vec=2,chunk=128,stages=0,sizes=literals",
 		"family=planes,block=4x32,rows=4,vec=2,chunk=128,stages=1,sizes=literals",
-		"family=planes,block=4x32,chunk=160,prefetch=1,stages=1,copy=tensor,unroll=3,sizes=literals",
+		"family=planes,block=4x32,chunk=160,prefetch=1,stages=1,copy=tensor,unroll=3,sizes=literals,cse=yes",
 		"family=planes,block=4x32,chunk=32,prefetch=1,stages=1,copy=tensor,loads=terms,sizes=literals",
 		"family=planes,block=4x32,rows=2,chunk=128,prefetch=1,stages=1,copy=tensor,sizes=literals",
-		"family=planes,block=8x32,chunk=0,stages=1,copy=tensor,refetch=no,unroll=3,columns=all,sizes=literals",
+		"family=planes,block=8x32,chunk=0,stages=1,copy=tensor,refetch=no,unroll=3,columns=all,sizes=literals,cse=yes",
 		"family=planes,block=16x16,rows=2,chunk=40,prefetch=1,stages=1,copy=tensor,unroll=3,columns=all,sizes=literals",
 		"family=planes,block=16x16,rows=2,chunk=40,stages=1,copy=tensor,refetch=no,unroll=4,loads=terms,columns=all",
 		"family=planes,block=4x64,chunk=32,stages=1,loads=terms,sizes=literals",
@@ -102,6 +102,17 @@ var planeSeeds = map[int][]string{
 		"family=planes,block=4x128,chunk=32,unroll=2,loads=statements,sizes=literals,registers=128",
 		"family=planes,block=8x32,rows=2,chunk=160,unroll=2,loads=terms,sizes=literals,registers=64",
 		"family=overlap,block=256,tile=4x8x32,sizes=literals",
+		// Of single statements: bench/results/spatial-planes-h200.json.
+		"family=planes,block=4x64,rows=4,vec=4,chunk=252,stages=2,copy=tensor,refetch=no,unroll=4,loads=first," +
+			"sizes=literals,cse=yes",
+		"family=planes,block=2x256,rows=2,vec=2,chunk=128,stages=2,refetch=no,sizes=literals,cse=yes",
+		"family=planes,block=4x64,rows=3,vec=4,chunk=4,layout=shifted,sizes=literals,cse=yes,registers=80",
+		"family=planes,block=4x128,rows=6,chunk=168,stages=1,copy=tensor,refetch=no,unroll=2,sizes=literals,cse=yes",
+		"family=planes,block=2x256,rows=8,vec=2,chunk=64,prefetch=1,unroll=2,columns=none,sizes=literals," +
+			"cse=yes,retime=yes",
+		"family=planes,block=2x256,rows=2,vec=2,chunk=256,stages=2,issue=before,refetch=no,unroll=2,loads=first," +
+			"columns=none,sizes=literals,cse=yes,registers=96,retime=yes",
+		"family=planes,block=4x32,rows=2,vec=2,chunk=4,sizes=literals,cse=yes,registers=128",
 	},
 }
 
