@@ -130,6 +130,13 @@ func declarePlanes(axes []string) ([]schedule.Param, []schedule.Constraint) {
 			}},
 		},
 		{
+			Name: "stores", Role: schedule.StoreOrder,
+			Doc: "whether a thread stores what it computes of a statement when all of its cells are there, or row by " +
+				"row, so that stores are spread over a step",
+			Source: "measured, docs/performance-log.md", Default: schedule.Word(schedule.TogetherStores),
+			Values: schedule.Words(schedule.TogetherStores, schedule.RowStores),
+		},
+		{
 			Name: "columns", Role: schedule.HeldColumns,
 			Doc: "whose columns threads hold in registers where others read the same planes in shared memory: those " +
 				"of grids, of statements, too, and of grids that statements read which are computed on a halo, or none",

@@ -171,16 +171,16 @@ func (s *planeStep) age() {
 	}
 }
 
-// ownCells computes a stage at the thread's own cells, and stores each row of them when it is computed: so stores are
-// spread over the step. Where there are steps in which nothing is stored, one condition has all stores.
+// ownCells computes a stage at the thread's own cells, and stores them when all are computed, or each row of them when
+// it is. Where there are steps in which nothing is stored, one condition has all stores.
 func (s *planeStep) ownCells(list *scope, i int) {
 	st, plane := s.pipeline.Stages[i], s.plane(i)
 	s.vectors = map[string][]kernel.Expr{}
 	s.always = s.inEveryStep(i)
 	inMemory, shared := make([]*storedCell, len(s.own)), make([]*storedCell, len(s.own))
-	together := int(s.vec)
-	if s.storing(i) != nil {
-		together = len(s.own)
+	together := len(s.own)
+	if s.set.Word(schedule.StoreOrder) == schedule.RowStores && s.storing(i) == nil {
+		together = int(s.vec)
 	}
 	if s.keeps[st] {
 		work := newScope(list)

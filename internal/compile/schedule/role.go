@@ -77,6 +77,8 @@ const (
 	// LoadOrder says whether threads load for all statements of a step together, for one after the other or for some of
 	// its terms after others: TogetherLoads, FirstLoads, StatementLoads or TermLoads.
 	LoadOrder
+	// StoreOrder says when threads store what they compute: TogetherStores or RowStores.
+	StoreOrder
 	// HeldColumns says which columns of their own cells threads hold in registers where neighbours read the same planes
 	// in shared memory: GridColumns, AllColumns, HaloColumns or NoColumns.
 	HeldColumns
@@ -141,6 +143,9 @@ const (
 	TermLoads      = "terms"      // LoadOrder: for some terms after others
 	FirstLoads     = "first"      // LoadOrder: all of a step before anything is computed
 
+	TogetherStores = "together" // StoreOrder: when all of a statement's cells are computed
+	RowStores      = "rows"     // StoreOrder: each row when it is computed
+
 	GridColumns = "grids" // HeldColumns: those of grids of memory
 	AllColumns  = "all"   // HeldColumns: those of statements, too
 	HaloColumns = "halos" // HeldColumns: those, and also for statements that are computed on a halo
@@ -180,7 +185,7 @@ var roleNames = [roleCount]string{
 	Perspective:   "perspective", Prefetch: "prefetch", Pointwise: "pointwise",
 	PersistentBlocks: "persistent blocks", BlockBarrier: "block barrier",
 	RimPlacement: "rim placement", RimVector: "rim vector", RimTiles: "rim tiles", RimlessLoop: "rimless loop",
-	LoadOrder: "load order", HeldColumns: "held columns", Refetch: "refetch",
+	LoadOrder: "load order", StoreOrder: "store order", HeldColumns: "held columns", Refetch: "refetch",
 	BlockWait:    "block wait",
 	LaneExchange: "lane exchange", LoadPath: "load path", ArrayLoadPath: "array load path", StorePath: "store path",
 	RowLayout: "row layout", Sizes: "sizes", Indexing: "indexing", RegisterLimit: "register limit",
