@@ -254,6 +254,9 @@ func TestVersionsGoOn(t *testing.T) {
 		case v.Name == "":
 			_, best, _ := strings.Cut(r.Best, "sequence[0:1]@1{")
 			leader = strings.TrimSuffix(best, "}")
+			for _, v := range []string{"yes", "no"} { // the version has no statement in parts, and so no choice
+				leader = strings.Replace(leader, "retime="+v+",", "", 1)
+			}
 		case slices.ContainsFunc(r.Contenders, func(c Contender) bool { return c.Name == "expert" }):
 			t.Errorf("%q is compared with an expert's plan once more", v.Name)
 		case len(singles) > 0 || together[0].Config != leader:
