@@ -158,8 +158,8 @@ func (p *planeBlock) chooseSlots() {
 	most := max(1, int64(gpu.Registers)/(product(p.threads)*usualRegisters))
 	blocks := func() int64 { return min(most, gpu.SharedPerBlock/max(1, p.sharedBytes())) }
 	least := blocks()
-	p.round = true
-	p.round = blocks() == least
+	p.round = least > 0
+	p.round = p.round && blocks() == least
 }
 
 // slots is how many slots a circular buffer has that needs so many.
@@ -228,13 +228,16 @@ func (p *planeBlock) tilesFrom(lo kernel.Expr) kernel.Expr {
 func (p *planeBlock) copiesLines(lo kernel.Expr) bool {
 	last := len(p.threads) - 1
 	n, known := kernel.Difference(lo, p.affine(p.lineStart()))
+	if !known || len(p.tiles) == 0 || n%p.vec != 0 {
+		return false
+	}
 	for _, t := range p.tiles {
-		low := p.inVectors(last, p.copyLow(t, last))
-		if low != p.copyLow(t, last) || (n-low)*int64(t.Grid.Type().Size())%lineBytes != 0 {
+		low := p.copyLow(t, last)
+		if p.alongRow(t, last) && n != 0 || low%p.vec != 0 || (n-low)*int64(t.Grid.Type().Size())%lineBytes != 0 {
 			return false
 		}
 	}
-	return known && len(p.tiles) > 0 && n%p.vec == 0
+	return true
 }
 
 // alignedIn reports whether the cells that a thread has together are as aligned in the rows of a grid.
@@ -528,9 +531,24 @@ func (p *planeBlock) inside(dim ir.Dim, at kernel.Expr) kernel.Expr {
 // block itself updates in place. Nobody needs what they find.
 func (p *planeBlock) limitedPlane(v *graph.Value, plane kernel.Expr) kernel.Expr {
 	if p.rimless && p.pipeline.InPlace(v.Memory) {
-		plane = kernel.Max(kernel.Min(plane, kernel.Sub(p.to, kernel.I(1))), p.first)
+		plane = p.ownPlane(plane)
 	}
 	return p.limited(v.Dims()[0], plane)
+}
+
+// ownPlane is a plane, or the nearest one that the block stores.
+func (p *planeBlock) ownPlane(plane kernel.Expr) kernel.Expr {
+	return kernel.Max(kernel.Min(plane, kernel.Sub(p.to, kernel.I(1))), p.first)
+}
+
+// hasAllPlanes reports whether a dimension along the stream has all planes that are stored.
+func (p *planeBlock) hasAllPlanes(dim ir.Dim) bool {
+	for _, st := range p.pipeline.Stages {
+		if d := st.Dim(p.axes[0]); st.Output != nil && (!d.Lo.Equal(dim.Lo) || !d.Hi.Equal(dim.Hi)) {
+			return false
+		}
+	}
+	return true
 }
 
 // columnCell reads a plane of a column of memory at one of the thread's cells.
@@ -544,6 +562,10 @@ func (p *planeBlock) columnCell(c *pipeline.Column, row int, plane kernel.Expr) 
 		return load
 	}
 	var there kernel.Expr // beyond the grid the position is another cell's, which a thread may just store
+	if dim := c.Grid.Dims()[0]; !p.hasAllPlanes(dim) {
+		at := p.ownPlane(plane)
+		there = kernel.And(kernel.Ge(at, p.affine(dim.Lo)), kernel.Le(at, p.affine(dim.Hi)))
+	}
 	for d := range p.threads {
 		at := kernel.Add(p.start[d], p.own[row][d])
 		dim := c.Grid.Dims()[d+1]

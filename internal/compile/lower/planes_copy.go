@@ -75,12 +75,19 @@ func (p *planeBlock) alongRow(t *pipeline.Tile, d int) bool {
 	return whole
 }
 
-// hasWholeRows reports whether tiles have whole rows of a grid, from the first cell on.
+// hasWholeRows reports whether tiles have whole rows of a grid, from the first cell on: there is one tile along rows, and
+// it begins where the grid does.
 func (p *planeBlock) hasWholeRows(g *ir.Grid) bool {
 	last := len(p.threads)
 	by, known := g.Dims[last].Lo.Diff(p.lineStart())
 	if !p.rimless || !p.opts.Sized || !known || by != 0 || p.layoutOf(g).Lead != 0 || p.tile[last] < p.rowLength(g) {
 		return false
+	}
+	begin := p.opts.Bound.Extent(g.Dims[last]).Lo
+	for _, st := range p.pipeline.Stages {
+		if st.Output != nil && p.opts.Bound.Extent(*st.Dim(p.axes[last])).Hi >= begin+p.tile[last] {
+			return false
+		}
 	}
 	lo, _ := p.stored(last)
 	n, known := kernel.Difference(lo, p.affine(p.lineStart()))
@@ -137,11 +144,12 @@ const mostCopies = 8
 func (p *planeBlock) copyPlanes(list *scope, tiles []*pipeline.Tile, step, of kernel.Expr, after int64) {
 	threads := product(p.threads)
 	for len(tiles) > 0 {
-		first := tiles[0]
+		first, last := tiles[0], len(p.threads)-1
 		run := p.copyRun(first)
 		same := func(t *pipeline.Tile) bool {
 			alike := func(x, y ir.Dim) bool { return x.Lo.Equal(y.Lo) && x.Hi.Equal(y.Hi) }
-			return p.copyRun(t) == run && slices.Equal(t.Halo, first.Halo) && slices.Equal(t.Beside, first.Beside) &&
+			return p.copyRun(t) == run && p.copyArea(t) == p.copyArea(first) && slices.Equal(t.Halo, first.Halo) &&
+				slices.Equal(t.Beside, first.Beside) && p.alongRow(t, last) == p.alongRow(first, last) &&
 				slices.EqualFunc(t.Grid.Dims(), first.Grid.Dims(), alike)
 		}
 		var some []*pipeline.Tile

@@ -71,8 +71,8 @@ func (s *planeStep) nearestAt(i int, place []kernel.Expr, a *ir.Access, v *graph
 }
 
 // nearRun loads some neighbouring cells of a row of a grid in memory, from the one on that an access leads to from the
-// thread's first cell of a row; nil if they are not aligned there. With prefetch those in the thread's own columns come
-// a step early.
+// thread's first cell of a row; nil if they are not aligned there. With prefetch those right above and below the
+// thread's own cells come a step early, too.
 func (s *planeStep) nearRun(c *cell, i, row int, a *ir.Access, v *graph.Value, n int64) []kernel.Expr {
 	last := len(a.Index) - 1
 	at := s.nearestAt(i, s.own[row], a, v)
@@ -85,7 +85,7 @@ func (s *planeStep) nearRun(c *cell, i, row int, a *ir.Access, v *graph.Value, n
 	if s.loadsOnce() {
 		list, known = s.body, s.near
 	}
-	key := s.nearKey(i, row, a, v)
+	key := "run " + s.nearKey(i, row, a, v)
 	if known[key] != nil {
 		return known[key]
 	}

@@ -66,14 +66,12 @@ func TestPlanesLoadOnceForAllParts(t *testing.T) {
 // each. Places in circular buffers of few planes are found by masks.
 func TestPlanesOrderOfAStep(t *testing.T) {
 	const copies = "sequence[0:1]@1{family=planes,block=4x32,rows=2,vec=2,stages=2,sizes=literals"
-	for _, c := range []struct{ more, want string }{
-		{"", "copy wait barrier"}, {",issue=before", "copy wait barrier"},
-	} {
-		text := boxKernel(t, copies+c.more+"}")
+	for _, more := range []string{"", ",issue=before"} {
+		text := boxKernel(t, copies+more+"}")
 		first, wait := strings.Index(text, "(async "), strings.Index(text, "(async.wait")
 		compute := strings.Index(text, "(store v ")
-		if before := c.more != ""; before != (compute < first) || wait < first || wait < compute {
-			t.Errorf("%q: copies at %d, stores at %d, waits at %d\n%s", c.more, first, compute, wait, text)
+		if before := more != ""; before != (compute < first) || wait < first || wait < compute {
+			t.Errorf("%q: copies at %d, stores at %d, waits at %d\n%s", more, first, compute, wait, text)
 		}
 	}
 	for _, c := range []struct {

@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/gridloom/gridloom/internal/compile/graph"
@@ -70,7 +71,7 @@ func (s *spanKernel) retimedPipeline() (*pipeline.Pipeline, error) {
 	}
 	l, ok := graph.LoopNamed(program, was.Loop.Name)
 	if !ok {
-		return s.pipeline, nil
+		return nil, fmt.Errorf("plan for %s: the program in parts has no %s", s.key, was.Loop.Name)
 	}
 	l.Set = was.Loop.Set
 	span, err := graph.NewSpan(program, l, was.Depth)

@@ -132,7 +132,7 @@ func declarePlanes(axes []string) ([]schedule.Param, []schedule.Constraint) {
 		{
 			Name: "stores", Role: schedule.StoreOrder,
 			Doc: "whether a thread stores what it computes of a statement when all of its cells are there, or row by " +
-				"row, so that stores are spread over a step",
+				"row, so that stores are spread over a step, if it stores in every step",
 			Source: "measured, docs/performance-log.md", Default: schedule.Word(schedule.TogetherStores),
 			Values: schedule.Words(schedule.TogetherStores, schedule.RowStores),
 		},
