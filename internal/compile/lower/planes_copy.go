@@ -75,8 +75,8 @@ func (p *planeBlock) alongRow(t *pipeline.Tile, d int) bool {
 	return whole
 }
 
-// hasWholeRows reports whether tiles have whole rows of a grid, from the first cell on: there is one tile along rows, and
-// it begins where the grid does.
+// hasWholeRows reports whether tiles have whole rows of a grid, from the first cell on: there is one tile along rows,
+// and it begins where the grid does.
 func (p *planeBlock) hasWholeRows(g *ir.Grid) bool {
 	last := len(p.threads)
 	by, known := g.Dims[last].Lo.Diff(p.lineStart())

@@ -7,8 +7,8 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/lower"
 )
 
-// Programs at which kernels of the family planes have gone wrong, or might: cells that are read alone and in runs, tiles
-// as long as some rows and not as others, copies of unlike tiles, and planes that another block updates.
+// Programs at which kernels of the family planes have gone wrong, or might: cells that are read alone and in runs,
+// tiles as long as some rows and not as others, copies of unlike tiles, and planes that another block updates.
 func TestPlanesAtTheirEdges(t *testing.T) {
 	for _, c := range []struct{ name, text, plan, sizes string }{
 		{"cells that are read alone and in a run", `
