@@ -63,7 +63,7 @@ type planeStep struct {
 	body       *scope
 	outer      *scope                   // what comes before the loop
 	vectors    map[string][]kernel.Expr // that a stage has loaded, by where they are
-	near       map[string][]kernel.Expr // that are loaded in memory once for all stages
+	near       map[string][]kernel.Expr // those that are loaded once for all stages
 	always     bool                     // the present stage computes a plane in every step
 	// guarded steps may have cells beyond the ends of arrays, or that statements leave as they were.
 	guarded bool

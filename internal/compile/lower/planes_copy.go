@@ -148,8 +148,8 @@ func (p *planeBlock) copyPlanes(list *scope, tiles []*pipeline.Tile, step, of ke
 		run := p.copyRun(first)
 		same := func(t *pipeline.Tile) bool {
 			alike := func(x, y ir.Dim) bool { return x.Lo.Equal(y.Lo) && x.Hi.Equal(y.Hi) }
-			return p.copyRun(t) == run && p.copyArea(t) == p.copyArea(first) && slices.Equal(t.Halo, first.Halo) &&
-				slices.Equal(t.Beside, first.Beside) && p.alongRow(t, last) == p.alongRow(first, last) &&
+			return p.copyRun(t) == run && p.alongRow(t, last) == p.alongRow(first, last) &&
+				slices.Equal(t.Halo, first.Halo) && slices.Equal(t.Beside, first.Beside) &&
 				slices.EqualFunc(t.Grid.Dims(), first.Grid.Dims(), alike)
 		}
 		var some []*pipeline.Tile

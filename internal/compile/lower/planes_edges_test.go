@@ -10,6 +10,23 @@ import (
 // Programs at which kernels of the family planes have gone wrong, or might: cells that are read alone and in runs,
 // tiles as long as some rows and not as others, copies of unlike tiles, and planes that another block updates.
 func TestPlanesAtTheirEdges(t *testing.T) {
+	const twoTiles = `
+parameter L, M, N;
+iterator k, j, i;
+float g[L,M,N], v[L,M,0:N+15];
+copyin g, v; copyout v;
+stencil s (v, g) { v[k][j][i] = 0.5*g[k][j][i-2] + g[k][j+1][i-2]; }
+s (v, g);
+`
+	const secondLine = `
+parameter L, M, N;
+iterator k, j, i;
+double u[L,M,N];
+float v[L,M,N];
+copyin u, v; copyout v;
+stencil s (v, u) { v[k][j][i] = float(0.5*u[k][j][i-1] + u[k][j+1][i]); }
+[1:L-2,1:M-2,8:N-9] : s (v, u);
+`
 	for _, c := range []struct{ name, text, plan, sizes string }{
 		{"cells that are read alone and in a run", `
 parameter L, M, N;
@@ -19,15 +36,8 @@ copyin u; copyout v, x;
 stencil s (v, x, u) { v[k][j][i] = 0.5*u[k][j+1][i+1]; x[k][j][i] = 0.25*u[k][j+1][i+2]; }
 s (v, x, u);
 `, "sequence[0:1]@1{family=planes,block=4x16,vec=2,stages=0}", "L=5 M=6 N=32"},
-		{"whole rows begin at a second line", `
-parameter L, M, N;
-iterator k, j, i;
-double u[L,M,N];
-float v[L,M,N];
-copyin u, v; copyout v;
-stencil s (v, u) { v[k][j][i] = float(0.5*u[k][j][i-1] + u[k][j+1][i]); }
-[1:L-2,1:M-2,8:N-9] : s (v, u);
-`, "sequence[0:1]@1{family=planes,block=1x256,stages=1,sizes=literals}", "L=5 M=6 N=200"},
+		{"whole rows begin at a second line", secondLine,
+			"sequence[0:1]@1{family=planes,block=1x256,stages=1,sizes=literals}", "L=5 M=6 N=200"},
 		{"whole rows of one grid", `
 parameter L, M, N;
 iterator k, j, i;
@@ -42,14 +52,8 @@ s (v, g, h);
 r (z, h);
 `, "sequence[0:1]@1{family=planes,block=1x256,stages=1,sizes=literals};r[0:1]@1{family=tile,vec=4};" +
 			"s[0:1]@1{family=cells}", "L=5 M=6 N=37"},
-		{"whole rows and two tiles", `
-parameter L, M, N;
-iterator k, j, i;
-float g[L,M,N], v[L,M,0:N+15];
-copyin g, v; copyout v;
-stencil s (v, g) { v[k][j][i] = 0.5*g[k][j][i-2] + g[k][j+1][i-2]; }
-s (v, g);
-`, "sequence[0:1]@1{family=planes,block=4x64,stages=1,sizes=literals}", "L=5 M=6 N=64"},
+		{"whole rows and two tiles", twoTiles,
+			"sequence[0:1]@1{family=planes,block=4x64,stages=1,sizes=literals}", "L=5 M=6 N=64"},
 		{"plane of another block", `
 parameter L, M, N;
 iterator k, j, i;
@@ -91,23 +95,10 @@ stencil s (u, v, g) {
 }
 s (u, v, g);
 `, "sequence[0:1]@1{family=planes,block=4x16,vec=2,stages=1}", "L=12 M=6 N=64"},
-		{"whole rows and two tiles, tensor", `
-parameter L, M, N;
-iterator k, j, i;
-float g[L,M,N], v[L,M,0:N+15];
-copyin g, v; copyout v;
-stencil s (v, g) { v[k][j][i] = 0.5*g[k][j][i-2] + g[k][j+1][i-2]; }
-s (v, g);
-`, "sequence[0:1]@1{family=planes,block=4x64,stages=1,copy=tensor,sizes=literals}", "L=5 M=6 N=64"},
-		{"whole rows begin at a second line, tensor", `
-parameter L, M, N;
-iterator k, j, i;
-double u[L,M,N];
-float v[L,M,N];
-copyin u, v; copyout v;
-stencil s (v, u) { v[k][j][i] = float(0.5*u[k][j][i-1] + u[k][j+1][i]); }
-[1:L-2,1:M-2,8:N-9] : s (v, u);
-`, "sequence[0:1]@1{family=planes,block=2x128,stages=1,copy=tensor,sizes=literals}", "L=5 M=6 N=128"},
+		{"whole rows and two tiles, tensor", twoTiles,
+			"sequence[0:1]@1{family=planes,block=4x64,stages=1,copy=tensor,sizes=literals}", "L=5 M=6 N=64"},
+		{"whole rows begin at a second line, tensor", secondLine,
+			"sequence[0:1]@1{family=planes,block=2x128,stages=1,copy=tensor,sizes=literals}", "L=5 M=6 N=128"},
 		{"whole rows, 2D", `
 parameter M, N;
 iterator j, i;

@@ -24,11 +24,7 @@ func (s *planeStep) nearest(i, row int, a *ir.Access, v *graph.Value) kernel.Exp
 	if !s.loadsOnce() {
 		return load
 	}
-	key := s.nearKey(i, row, a, v)
-	if s.near[key] == nil {
-		s.near[key] = []kernel.Expr{s.body.let(s.env, key, v.Name()+"_near", load)}
-	}
-	return s.near[key][0]
+	return s.body.let(s.env, s.nearKey(i, row, a, v), v.Name()+"_near", load)
 }
 
 // loadsOnce reports whether what the present stage loads in memory is loaded for all stages of the step.
@@ -41,12 +37,12 @@ func (s *planeStep) loadsFirst() bool {
 	return s.always && s.set.Word(schedule.LoadOrder) == schedule.FirstLoads
 }
 
-// copiedFirst is a cell of a copied plane, loaded before all stages if that is asked for.
-func (s *planeStep) copiedFirst(load kernel.Expr, of *graph.Value) kernel.Expr {
+// copiedFirst is the cell of a copied plane that an access leads to, loaded before all stages if that is asked for.
+func (s *planeStep) copiedFirst(load kernel.Expr, i, row int, a *ir.Access, v *graph.Value) kernel.Expr {
 	if load == nil || !s.loadsFirst() {
 		return load
 	}
-	return s.body.let(s.env, "first:"+of.Name(), of.Name()+"_near", load)
+	return s.body.let(s.env, s.nearKey(i, row, a, v), v.Name()+"_near", load)
 }
 
 // nearKey tells apart the cells that accesses of stages lead to from a thread's cells.
@@ -85,7 +81,7 @@ func (s *planeStep) nearRun(c *cell, i, row int, a *ir.Access, v *graph.Value, n
 	if s.loadsOnce() {
 		list, known = s.body, s.near
 	}
-	key := "run " + s.nearKey(i, row, a, v)
+	key := s.nearKey(i, row, a, v)
 	if known[key] != nil {
 		return known[key]
 	}

@@ -178,9 +178,9 @@ func (s *planeStep) ownCells(list *scope, i int) {
 	s.vectors = map[string][]kernel.Expr{}
 	s.always = s.inEveryStep(i)
 	inMemory, shared := make([]*storedCell, len(s.own)), make([]*storedCell, len(s.own))
-	together := len(s.own)
+	batch := len(s.own) // cells that are stored at a time
 	if s.set.Word(schedule.StoreOrder) == schedule.RowStores && s.storing(i) == nil {
-		together = int(s.vec)
+		batch = int(s.vec)
 	}
 	if s.keeps[st] {
 		work := newScope(list)
@@ -208,8 +208,8 @@ func (s *planeStep) ownCells(list *scope, i int) {
 			shared[r], inMemory[r] = nil, nil
 		}
 		s.within(list, st, c, work)
-		if end := r + 1; end%together == 0 {
-			s.storeCells(list, i, shared[end-together:end], inMemory[end-together:end])
+		if end := r + 1; end%batch == 0 {
+			s.storeCells(list, i, shared[end-batch:end], inMemory[end-batch:end])
 		}
 	}
 }
@@ -346,7 +346,7 @@ func (s *planeStep) cell(outer, body *scope, i, row int, plane kernel.Expr, plac
 		if x == nil && s.plan.Direct(st, a) {
 			return s.nearest(i, row, a, v)
 		}
-		return s.copiedFirst(x, v)
+		return s.copiedFirst(x, i, row, a, v)
 	}
 	if !s.guarded && row >= 0 && s.set.Word(schedule.LoadOrder) == schedule.TermLoads {
 		c.stage.terms = terms{}

@@ -38,7 +38,7 @@ func (s *planeStep) inVector(c *cell, i, row int, a *ir.Access, v *graph.Value) 
 		}
 		list, known := c.body, s.vectors
 		if v.Def == nil && s.loadsFirst() {
-			list, known, key = s.body, s.near, "copied "+s.nearKey(i, begin, from, v)
+			list, known, key = s.body, s.near, s.nearKey(i, begin, from, v)
 		}
 		if vars = known[key]; vars == nil {
 			vars = s.loadedRun(list, v, load, n)
