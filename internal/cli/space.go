@@ -39,7 +39,7 @@ func (c *spaceCmd) Help() string {
 Examples:
 
 	gridloom space examples/heat3d.loom
-	gridloom space examples/heat3d.loom --fix family=stream --limit vec<=4 --count
+	gridloom space examples/heat3d.loom --fix family=planes --limit vec<=4 --count
 	gridloom space examples/heat3d.loom --sample 10 --seed 7
 	gridloom space examples/heat3d.loom --device cpu`
 }

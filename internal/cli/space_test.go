@@ -54,7 +54,7 @@ func TestSpaceOfTuning(t *testing.T) {
 			a.Count(), c.Count(), shown.Machine.GPU, searched.Machine.GPU)
 	}
 	want := schedule.Numbers(0, 1, 2, 3)
-	if v := c.Family("stream").Param("stages").Values; !slices.EqualFunc(v, want, schedule.Value.Equal) {
+	if v := c.Family("planes").Param("stages").Values; !slices.EqualFunc(v, want, schedule.Value.Equal) {
 		t.Errorf("stages is one of %v", v)
 	}
 	if v := c.Family("tile").Param("shuffle").Values; !slices.EqualFunc(v, schedule.Words("no"), schedule.Value.Equal) {

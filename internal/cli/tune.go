@@ -55,7 +55,7 @@ Examples:
 
 	gridloom tune examples/heat3d.loom --budget 20s
 	gridloom tune examples/heat3d.loom --set L=512 --set M=512 --set N=512 --device cuda:0 --out tuned
-	gridloom tune examples/heat3d.loom --device cuda:0 --fix family=stream --limit 'vec<=2'
+	gridloom tune examples/heat3d.loom --device cuda:0 --fix family=planes --limit 'vec<=2'
 	gridloom tune examples/heat3d.loom --trials 100 --strategy random --json`
 }
 

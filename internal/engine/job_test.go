@@ -44,17 +44,18 @@ copyout v;
 		want   string
 	}{
 		{hopper, "vec=3", verdict.Constraint, "plan: vec=3 fits no kernel: vec takes no value 3; it takes 1, 2, 4, 8"},
-		{hopper, "block=4x16,shuffle=yes", verdict.Constraint,
-			"plan: shuffle=yes fits no kernel: block=4x16,shuffle=yes: whole warps (neighbours in other lanes are " +
+		{hopper, "block=1x4x16,shuffle=yes", verdict.Constraint,
+			"plan: shuffle=yes fits no kernel: block=1x4x16,shuffle=yes: whole warps (neighbours in other lanes are " +
 				"in the same row only if a row of threads is a whole number of warps of 32); the rest being as it is, " +
-				"block=4x64|4x32|4x128|4x256|1x32|1x64|1x128|1x256|1x512|1x1024|2x32|2x64 and 107 more or shuffle=no would do"},
-		{hopper, "family=stream,block=8x64,vec=4,stages=1,staging=all", verdict.OK, ""},
-		{small, "family=stream,block=8x64,vec=4,stages=1,staging=all", verdict.Resources,
-			"plan: the kernel heat takes 74304 bytes of shared memory a block, and a block has 65536; " +
-				"a plan that fits is family=stream,block=4x64,vec=4,stages=1,staging=all"},
-		{hopper, "family=stream,block=16x64,vec=4,stages=3,staging=all,planes=4,repeat=2x1", verdict.Resources,
-			"plan: the kernel heat takes 1430352 bytes of shared memory a block, and a block has 232448; " +
-				"a plan that fits is family=stream,block=9x16,vec=4,stages=3,staging=all,planes=4,repeat=2x1"},
+				"block=1x4x64|1x4x32|1x4x128|1x4x256|1x1x32|1x1x64|1x1x128|1x1x256|1x1x512|1x1x1024|1x2x32|1x2x64 and " +
+				"244 more or shuffle=no would do"},
+		{hopper, "family=planes,block=8x64,rows=2,vec=4,stages=1", verdict.OK, ""},
+		{small, "family=planes,block=8x64,rows=2,vec=4,stages=1", verdict.Resources,
+			"plan: the kernel heat takes 69632 bytes of shared memory a block, and a block has 65536; " +
+				"a plan that fits is family=planes,block=8x32,rows=2,vec=4,stages=1"},
+		{hopper, "family=planes,block=16x64,rows=8,vec=4,stages=3", verdict.Resources,
+			"plan: the kernel heat takes 1056768 bytes of shared memory a block, and a block has 232448; " +
+				"a plan that fits is family=planes,block=8x16,rows=8,vec=4,stages=3"},
 	} {
 		plan, err := schedule.ParsePlan(c.plan)
 		if err != nil {

@@ -107,17 +107,17 @@ func TestGPULibraryPlans(t *testing.T) {
 		program, plan string
 	}{
 		{CUDA, "heat", "family=tile,vec=2,shuffle=yes"},
-		{CUDA, "heat", "family=stream,vec=2,shuffle=yes,prefetch=1,registers=128,store=streaming"},
+		{CUDA, "heat", "family=planes,rows=2,vec=2,prefetch=1,load=readonly,registers=128,store=streaming"},
 		{CUDA, "leapfrog", "family=tile,vec=4,repeat=1x2"},
-		{CUDA, "heat", "family=stream,vec=2,load=image"},
+		{CUDA, "heat", "family=tile,vec=2,load=image"},
 		{CUDA, "heat", "family=tile,vec=1,load=image"},
 		{CUDA, "leapfrog", "family=tile,vec=4,load=image"},
 		{CUDA, "weights", "family=tile,vec=2,load_w=constant"},
-		{OpenCL, "weights", "family=stream,vec=2,load_w=constant"},
-		{OpenCL, "heat", "family=stream,vec=4,rows=2,chunk=8"},
-		{OpenCL, "leapfrog", "family=stream,vec=2,prefetch=2"},
-		{OpenCL, "heat", "family=stream,vec=2,stages=1,layout=padded"},
-		{OpenCL, "leapfrog", "family=stream,vec=2,layout=shifted,rimless=own"},
+		{OpenCL, "weights", "family=tile,vec=2,load_w=constant"},
+		{OpenCL, "heat", "family=planes,rows=2,vec=4,chunk=7"},
+		{OpenCL, "leapfrog", "family=planes,vec=2,prefetch=1"},
+		{OpenCL, "heat", "family=planes,vec=2,stages=1,layout=padded"},
+		{OpenCL, "leapfrog", "family=planes,vec=2,layout=shifted,rimless=own"},
 		{OpenCL, "heat", "family=tile,vec=2,stages=1,staging=halos"},
 	} {
 		t.Run(c.dialect.Name+"/"+c.program+"/"+c.plan, func(t *testing.T) {
@@ -212,7 +212,7 @@ func TestNVCC(t *testing.T) {
 		t.Skip("there is no GPU of NVIDIA's: nvidia-smi lists none")
 	}
 	for _, c := range libraryPrograms {
-		for _, plan := range []string{"", "family=stream,vec=2", "family=tile,vec=4"} {
+		for _, plan := range []string{"", "family=planes,vec=2", "family=tile,vec=4"} {
 			p := libraryProgram(t, c.name, c.text)
 			parsed, err := schedule.ParsePlan(plan)
 			if err != nil {

@@ -17,7 +17,6 @@ import (
 // pretendedEntry is what a pretended CUDA runtime lacks of what tensor maps take.
 const pretendedEntry = `
 #define __grid_constant__
-#define __cluster_dims__(...)
 #define CUDART_VERSION 13000
 typedef enum { cudaDriverEntryPointSuccess, cudaDriverEntryPointSymbolNotFound } cudaDriverEntryPointQueryResult;
 enum { cudaEnableDefault = 0 };
@@ -39,8 +38,7 @@ iterate 3 { reach (next, u); swap (next, u); }`))
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	plan, err := schedule.ParsePlan(
-		"family=stream,stream=k,stages=1,staging=all,copy=tensor,cluster=4,block=2x64,vec=4,rows=4")
+	plan, err := schedule.ParsePlan("family=planes,stream=k,block=2x64,rows=4,vec=4,stages=1,copy=tensor")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,12 +63,12 @@ iterate 3 { reach (next, u); swap (next, u); }`))
 		}
 		// Rows of 256 cells and what is read around them are more than 256, so that two cells are one element.
 		const call = "gl_tensor(h, g->u, " +
-			"{ 8, 3, { (h->size.N + 3) / 4 * 4 / 2, h->size.M, h->size.L }, { 130, 4, 1 } })"
+			"{ 8, 3, { (h->size.N + 3) / 4 * 4 / 2, h->size.M, h->size.L }, { 130, 12, 1 } })"
 		if !strings.Contains(strings.Join(strings.Fields(f.Text), " "), call) {
 			t.Errorf("there is no %s", call)
 		}
 		code := ptx(t, kernelsOf(f.Text), "-Wno-unused-but-set-variable")
-		for _, want := range []string{".entry reach_kernel(", ".multicast::cluster"} {
+		for _, want := range []string{".entry reach_kernel(", "cp.async.bulk.tensor.3d"} {
 			if !strings.Contains(code, want) {
 				t.Errorf("the compiled kernels have no %s", want)
 			}

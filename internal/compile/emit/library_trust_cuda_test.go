@@ -28,7 +28,7 @@ iterate 3 { heat (next, u); swap (next, u); measure (); }`))
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	const bulk = "family=stream,stream=k,chunk=4,stages=1,block=4x32,vec=2,copy="
+	const planes = "family=planes,stream=k,block=4x32,vec=2,chunk=4,stages=1,copy="
 	for _, c := range []struct {
 		dialect     *emit.Dialect
 		plan        string
@@ -39,9 +39,9 @@ iterate 3 { heat (next, u); swap (next, u); measure (); }`))
 		{emit.CUDA, "family=tile,vec=2,load=image", []string{"tex1Dfetch<int4>("}, []string{
 			`gl_trust(h, "heat", heat_kernel, "load=plain");`, `gl_trust(h, "measure", measure_kernel, "load=plain");`,
 		}},
-		{emit.CUDA, bulk + "bulk", []string{"cp.async.bulk."},
+		{emit.CUDA, planes + "tensor", []string{"cp.async.bulk.tensor."},
 			[]string{`gl_trust(h, "heat", heat_kernel, "copy=async");`}},
-		{emit.CUDA, bulk + "async", []string{"cp.async.cg."}, nil},
+		{emit.CUDA, planes + "async", []string{"cp.async.cg."}, nil},
 		{emit.CUDA, "", nil, nil},
 		{emit.OpenCL, "family=tile,vec=2,load=image", []string{"image1d_buffer_t"}, nil},
 	} {

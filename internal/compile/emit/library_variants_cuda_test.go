@@ -46,7 +46,7 @@ iterate 3 { heat (next, u); swap (next, u); measure (); }`))
 	var plans []schedule.Plan
 	for _, text := range []string{
 		"family=cells", "family=tile,vec=2,shuffle=yes,load_w=constant",
-		"family=stream,vec=2,stages=1,load_w=constant,prefetch=1",
+		"family=planes,vec=2,stages=1,prefetch=1",
 	} {
 		plan, err := schedule.ParsePlan(text)
 		if err != nil {

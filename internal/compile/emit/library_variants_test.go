@@ -128,11 +128,11 @@ func TestLibraryVariants(t *testing.T) {
 		}},
 		{CUDA, []string{
 			"N=4 M=10 L=10 a=1:family=cells,block=4x32", "N=9 M=10 L=10 a=1:family=tile,vec=4",
-			"N=100 M=10 L=10 a=1:family=stream,vec=2",
+			"N=100 M=10 L=10 a=1:family=planes,vec=2",
 		}},
 		{OpenCL, []string{
 			"N=4 M=10 L=10 a=1:family=cells,block=4x32", "N=9 M=10 L=10 a=1:family=tile,vec=2",
-			"N=100 M=10 L=10 a=1:family=stream,vec=4",
+			"N=100 M=10 L=10 a=1:family=planes,vec=4",
 		}},
 	} {
 		t.Run(c.dialect.Name, func(t *testing.T) {

@@ -92,10 +92,6 @@ func (c *cell) here(st *store) kernel.Expr {
 		if _, ok := c.pos[d.axis]; ok {
 			off := c.place[d.axis]
 			key := fmt.Sprintf("%d%+d", d.axis, off)
-			if c.tiledKernel != nil {
-				_, phase := c.tiledKernel.scopeOf(d.axis)
-				key += phase
-			}
 			idx = append(idx, index{axis: d.axis, at: c.at(d.axis), offset: off, plain: true, key: key})
 			continue
 		}

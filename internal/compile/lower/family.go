@@ -57,7 +57,8 @@ type family struct {
 	offersSpan func(program *ir.Program, p *pipeline.Pipeline, f *schedule.Family)
 	// repeats says that kernels of several iterations carry them out as often as an argument says.
 	repeats bool
-	// span builds kernels of several iterations instead; nil for families of single calls.
+	// span builds kernels of pipelines: of several iterations or statements, and of groups of one stage if can allows
+	// those; nil for families that do not carry out any.
 	span func(s *spanKernel) ([]kernel.Stmt, error)
 
 	once  sync.Once
@@ -84,7 +85,7 @@ func familyNamed(name string) *family {
 
 // serves reports whether the family is for kernels of a target and rank.
 func (f *family) serves(t Target, rank int) bool {
-	return f.span == nil && (f.target == t || rank == 0) && f.rank(rank)
+	return (f.span == nil || f.can != nil) && (f.target == t || rank == 0) && f.rank(rank)
 }
 
 // space returns the family's configurations of a kernel that loops over some

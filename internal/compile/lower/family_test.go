@@ -64,7 +64,7 @@ func TestFamilyInOneFile(t *testing.T) {
 		for _, f := range choice.Space.Families {
 			names = append(names, f.Name)
 		}
-		if !slices.Equal(names, []string{"tile", "cells", "stream", "comb"}) {
+		if !slices.Equal(names, []string{"tile", "cells", "comb", "planes"}) {
 			t.Errorf("%v", names)
 		}
 		const pairs = 5*3 - 2 // of teeth and strokes; 4096 has one

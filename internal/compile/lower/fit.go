@@ -259,7 +259,7 @@ func (n *nest) smaller() []schedule.Config {
 }
 
 // growing are the roles whose values make a kernel take more of what a block has.
-var growing = []schedule.Role{schedule.Staging, schedule.StreamPlanes, schedule.BlockedUnroll, schedule.CyclicUnroll}
+var growing = []schedule.Role{schedule.Staging, schedule.BlockedUnroll, schedule.CyclicUnroll}
 
 // families are those that the kernel may be of, the chosen one first.
 func (n *nest) families() []schedule.Family {
@@ -376,7 +376,7 @@ func remedy(p *ir.Program, o Options, failed *module) string {
 // fits.
 var remedies = [][]schedule.Role{
 	{schedule.Threads},
-	{schedule.Vector, schedule.BlockedUnroll, schedule.CyclicUnroll, schedule.StreamPlanes},
+	{schedule.Vector, schedule.BlockedUnroll, schedule.CyclicUnroll},
 	{schedule.Staging, schedule.StagedPart, schedule.StagingCopy, schedule.CopyIssue, schedule.Perspective,
 		schedule.Prefetch},
 	{schedule.Choice, schedule.Stream},

@@ -62,12 +62,13 @@ func with(t *testing.T, bytes int64) *machine.Machine {
 	return m
 }
 
-// circular buffers names the grids that a kernel holds in shared memory.
-func circularBuffers(k *kernel.Kernel) string {
+// sharedGrids names the grids that a kernel holds in shared memory.
+func sharedGrids(k *kernel.Kernel) string {
 	var names []string
 	kernel.WalkStmts(k.Body, func(s kernel.Stmt) {
 		if a, ok := s.(*kernel.Alloc); ok && a.Buffer.Space == kernel.Shared {
-			names = append(names, strings.TrimSuffix(a.Buffer.Name, "_shared"))
+			name, _ := strings.CutSuffix(strings.TrimSuffix(a.Buffer.Name, "_tile"), "_shared")
+			names = append(names, name)
 		}
 	}, nil)
 	return strings.Join(names, " ")
@@ -79,16 +80,16 @@ func circularBuffers(k *kernel.Kernel) string {
 func TestSharedHintsFit(t *testing.T) {
 	const kept = "rho u0 w0 u1 w1 u2 w2"
 	for _, c := range []struct {
-		pragma, inside  string
-		bytes           int64
-		block           string // of the plan; "" for any
-		circularBuffers string
-		warns           []string
+		pragma, inside string
+		bytes          int64
+		block          string // of the plan; "" for any
+		sharedGrids    string
+		warns          []string
 	}{
 		{"#pragma stream k block (32,16)", everything, 227 << 10, "16x32", kept, nil},
 		{"#pragma stream k", everything, 227 << 10, "", kept, nil},
 		{"", everything, 227 << 10, "", kept, nil},
-		{"#pragma stream k block (32,16)", everything, 96 << 10, "", kept, []string{
+		{"#pragma stream k block (32,16)", everything, 48 << 10, "", kept, []string{
 			"block (32,16) is not followed: with all that the source asks for, the kernel damp takes ",
 		}},
 		{"#pragma stream k block (32,16)", everything, 2 << 10, "16x32", "", []string{
@@ -107,7 +108,7 @@ func TestSharedHintsFit(t *testing.T) {
 		if e := lower.Resources(m.Kernels[0]); e.Shared > c.bytes {
 			t.Errorf("%s: %d bytes of %d", c.pragma, e.Shared, c.bytes)
 		}
-		if got := circularBuffers(m.Kernels[0]); got != c.circularBuffers {
+		if got := sharedGrids(m.Kernels[0]); got != c.sharedGrids {
 			t.Errorf("%s in %d bytes: %q in shared memory", c.pragma, c.bytes, got)
 		}
 		if v, _ := k.Config.Get("block"); c.block != "" && v.String() != c.block {
@@ -136,11 +137,11 @@ func TestSharedHintsFit(t *testing.T) {
 // lowered.
 func TestRemedy(t *testing.T) {
 	for _, c := range []struct{ pragma, inside, plan string }{
-		{"", everything, "family=stream,stream=k,block=8x64,staging=all"},
-		{"", everything, "family=stream,block=16x32,vec=4"},
+		{"", everything, "family=planes,stream=k,block=8x64,rows=4"},
+		{"", everything, "family=planes,block=16x32,vec=4"},
 		{"", everything, "damp[0:3]@1{family=tile,block=4x8x32,vec=2}"},
-		{"#pragma stream k block (32,16)", everything, "block=16x32,vec=2"},
-		{"", "", "family=stream,block=16x64,vec=2,stages=3"},
+		{"#pragma stream k block (32,16)", everything, "block=16x32,vec=2,rows=2"},
+		{"", "", "family=planes,block=16x64,vec=2,stages=3"},
 	} {
 		text := damping(c.pragma, c.inside)
 		p := load(t, "damping", text)
@@ -162,8 +163,8 @@ func TestRemedy(t *testing.T) {
 		if err != nil || lower.Resources(m.Kernels[0]).Shared > 160<<10 {
 			t.Errorf("%s: %s: %v", c.plan, named, err)
 		}
-		if strings.HasPrefix(c.plan, "family=stream,stream=k,") &&
-			!strings.HasPrefix(named, "family=stream,stream=k,block=") {
+		if strings.HasPrefix(c.plan, "family=planes,stream=k,") &&
+			!strings.HasPrefix(named, "family=planes,stream=k,block=") {
 			t.Errorf("%s: %s is another kind of plan", c.plan, named)
 		}
 	}
@@ -173,7 +174,7 @@ func TestRemedy(t *testing.T) {
 func TestPlanShrinks(t *testing.T) {
 	p := load(t, "damping", damping("", ""))
 	o := lower.Options{
-		Target: lower.GPU, Bound: bind(t, p, ""), Plan: plan(t, "family=stream,stages=2"), Machine: with(t, 96<<10),
+		Target: lower.GPU, Bound: bind(t, p, ""), Plan: plan(t, "family=planes,stages=2"), Machine: with(t, 96<<10),
 	}
 	m, err := lower.Program(p, o)
 	if err != nil {
@@ -183,7 +184,7 @@ func TestPlanShrinks(t *testing.T) {
 		t.Errorf("%d bytes", e.Shared)
 	}
 	full, err := lower.Plan(p, o)
-	if err != nil || full.Kernels[0].Config.Int("stages") != 2 || full.Kernels[0].Config.Family != "stream" {
+	if err != nil || full.Kernels[0].Config.Int("stages") != 2 || full.Kernels[0].Config.Family != "planes" {
 		t.Errorf("%v: %v", full, err)
 	}
 }

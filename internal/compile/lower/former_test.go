@@ -83,18 +83,22 @@ func TestFormerSpellingsOfSpaces(t *testing.T) {
 func TestFormerSpellingsWithHints(t *testing.T) {
 	// What else a setting needs to be there.
 	needs := map[string]string{
-		"staging=halos": "stages=1", "staging=all": "stages=1", "copy=async": "stages=1", "copy=bulk": "stages=1,vec=2",
-		"copy=warp": "stages=1,vec=2", "perspective=outer": "stages=1",
+		"staging=halos": "stages=1", "staging=all": "stages=1", "copy=async": "stages=1", "copy=tensor": "stages=1",
+		"perspective=outer": "stages=1",
 	}
+	ofTiles := []string{"staging", "shuffle", "perspective"}
 	for _, s := range scheduletest.Spellings() {
-		hint, rest := "", ""
+		hint, rest, pragma, family := "", "", "#pragma stream k block (32,8)", "planes"
+		if slices.Contains(ofTiles, s.Parameter) {
+			pragma, family = "#pragma block (32,8) unroll j=2", "tile"
+		}
 		if text := needs[s.Now]; text != "" {
 			hint, rest = "shmem in;", ","+text
 		} else if s.Parameter == "stages" {
 			hint = "shmem in;"
 		}
 		p := load(t, "heat",
-			strings.NewReplacer("PRAGMA", "#pragma stream k block (32,8)", "HINT", hint).Replace(formerProgram))
+			strings.NewReplacer("PRAGMA", pragma, "HINT", hint).Replace(formerProgram))
 		var texts []string
 		for _, text := range []string{s.Now + rest, s.Former + scheduletest.Formerly(rest)} {
 			o := lower.Options{Target: lower.GPU, Plan: plan(t, text), Bound: bind(t, p, ""), Sized: true}
@@ -107,7 +111,7 @@ func TestFormerSpellingsWithHints(t *testing.T) {
 				t.Fatal(err)
 			}
 			config := full.Kernels[0].Config
-			if config.Family != "stream" || !strings.Contains(config.String(), s.Now) {
+			if config.Family != family || !strings.Contains(config.String(), s.Now) {
 				t.Errorf("%s is %s", text, config)
 			}
 			for _, k := range m.Kernels {

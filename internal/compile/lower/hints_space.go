@@ -27,6 +27,9 @@ func (n *nest) streamed(s schedule.Space, axis int) (schedule.Space, error) {
 	case n.group.InPlace:
 		return s, fmt.Errorf("the kernel reads cells that it overwrites, and has a thread for each")
 	}
+	if len(n.axes) > 1 {
+		return s, fmt.Errorf("no kernel of these statements has blocks of threads that go along an axis")
+	}
 	return s, fmt.Errorf("the kernel has no other axis than %s", n.Program.Axes[axis])
 }
 
@@ -170,7 +173,7 @@ func (n *nest) adjacent(s schedule.Space, axis int, factor int64) schedule.Space
 	case axis == n.inner() && set.Has(schedule.Vector):
 		return s.On(schedule.Vector).Prefer(schedule.Int(factor))
 	case shape.Stream == at:
-		return s.On(schedule.StreamPlanes).Prefer(schedule.Int(factor))
+		return s.On(schedule.StreamUnroll).Prefer(schedule.Int(factor))
 	case set.Has(schedule.BlockedUnroll):
 		rows := slices.Clone(set.Ints(schedule.BlockedUnroll))
 		outward := n.outward(shape, at)
@@ -199,7 +202,7 @@ func (n *nest) cellParams(f *schedule.Family, axis int) []string {
 	var list []string
 	inner := axis == n.inner()
 	for _, r := range []schedule.Role{
-		schedule.Stream, schedule.StreamPlanes, schedule.Vector, schedule.BlockedUnroll, schedule.CyclicUnroll,
+		schedule.Stream, schedule.StreamUnroll, schedule.Vector, schedule.BlockedUnroll, schedule.CyclicUnroll,
 	} {
 		p := f.For(r)
 		if p == nil {
@@ -217,7 +220,11 @@ func (n *nest) cellParams(f *schedule.Family, axis int) []string {
 
 // cellsOn returns how many cells a thread has on an axis.
 func (n *nest) cellsOn(set schedule.ByRole, axis int) int64 {
-	return n.shape(set).On[slices.Index(n.axes, axis)].Cells()
+	shape, at := n.shape(set), slices.Index(n.axes, axis)
+	if shape.Stream == at { // steps that are written out one after the other
+		return max(1, set.Int(schedule.StreamUnroll, 1))
+	}
+	return shape.On[at].Cells()
 }
 
 // withOccupancy leaves those whose blocks can fill so large a part of a

@@ -38,6 +38,10 @@ func (n *nest) held(s schedule.Space, a *ir.Array) (schedule.Space, error) {
 				return s, err
 			}
 		}
+		s, err := withoutCopies(s)
+		if err != nil {
+			return s, err
+		}
 		if own := n.arrayClassOf(a).shared(s); own.Any() && n.othersStaged() {
 			return own.Keep(schedule.No)
 		}
@@ -86,6 +90,21 @@ func (n *nest) held(s schedule.Space, a *ir.Array) (schedule.Space, error) {
 	return less, nil
 }
 
+// withoutCopies leaves those configurations that copy nothing to shared memory of families which cannot leave out one
+// array alone: they carry out pipelines.
+func withoutCopies(s schedule.Space) (schedule.Space, error) {
+	return s.Each(func(f *schedule.Family) *schedule.Constraint {
+		copied := f.For(schedule.Staging)
+		if copied == nil || familyNamed(f.Name).span == nil {
+			return nil
+		}
+		return &schedule.Constraint{
+			Name: "planes in shared memory", Doc: "those of all grids are copied there, or of none",
+			Params: []string{copied.Name}, Holds: func(c schedule.Config) bool { return c.Int(copied.Name) == 0 },
+		}
+	})
+}
+
 // othersStaged reports whether there are arrays that may be held in shared
 // memory by what the source says.
 func (n *nest) othersStaged() bool {
@@ -105,8 +124,8 @@ func (n *nest) inGlobal(s schedule.Space, a *ir.Array) (schedule.Space, error) {
 			return nil
 		}
 		params := []string{load.Name}
-		if k.own {
-			params = append(params, k.param(load).Name)
+		if own := k.param(load).Name; f.Param(own) != nil {
+			params = append(params, own)
 		}
 		return &schedule.Constraint{
 			Name: "grids in global memory", Doc: "the source wants " + a.Name + " there", Params: params,
@@ -153,47 +172,47 @@ func (n *nest) stageable(a *ir.Array) error {
 // asks for an occupancy, so many blocks share a multiprocessor's memory, and the
 // arrays that are read least go back to global memory until it holds (Rawat et
 // al. 2019, section II-B2); what the source wants in shared memory stays.
-func (w *tiledKernel) ration(circularBuffers []*circularBuffer) ([]*circularBuffer, *ResourceLimit) {
+func (w *tiledKernel) ration(tiles []*sharedTile) ([]*sharedTile, *ResourceLimit) {
 	gpu := w.opts.gpu()
 	for {
 		bytes := int64(0)
-		for _, r := range circularBuffers {
-			bytes += r.bytes()
+		for _, t := range tiles {
+			bytes += t.bytes()
 		}
-		if w.occupancy > 0 && len(circularBuffers) > 0 {
+		if w.occupancy > 0 && len(tiles) > 0 {
 			want := w.wantedBlocks()
 			if threads := w.threads(); residentBlocks(gpu, threads, 0, bytes) < want {
-				if least := w.leastRead(circularBuffers); least >= 0 {
-					circularBuffers = slices.Delete(circularBuffers, least, least+1)
+				if least := w.leastRead(tiles); least >= 0 {
+					tiles = slices.Delete(tiles, least, least+1)
 					continue
 				}
 				each := gpu.SharedPerUnit/want - reservedShared
-				return circularBuffers, &ResourceLimit{
+				return tiles, &ResourceLimit{
 					w.name, "bytes of shared memory a block", bytes, each, fmt.Sprintf("each of %d blocks", want),
 				}
 			}
 		}
 		if bytes > gpu.SharedPerBlock {
-			return circularBuffers, &ResourceLimit{
+			return tiles, &ResourceLimit{
 				w.name, "bytes of shared memory a block", bytes, gpu.SharedPerBlock, "a block",
 			}
 		}
-		return circularBuffers, nil
+		return tiles, nil
 	}
 }
 
-// leastRead returns the circular buffer of the array that a thread reads least, of those
+// leastRead returns the tile of the array that a thread reads least, of those
 // that need not be there; -1 if there is none.
-func (w *tiledKernel) leastRead(circularBuffers []*circularBuffer) int {
+func (w *tiledKernel) leastRead(tiles []*sharedTile) int {
 	best, least := -1, 0
-	for i, r := range circularBuffers {
-		if w.demanded(r.array) {
+	for i, t := range tiles {
+		if w.demanded(t.array) {
 			continue
 		}
 		reads := 0
 		for _, s := range w.stmts {
 			for _, a := range accesses(s.src.Value) {
-				if a.Array == r.array {
+				if a.Array == t.array {
 					reads++
 				}
 			}

@@ -57,6 +57,15 @@ func choice(t *testing.T, text string, o lower.Options) (*ir.Program, lower.Choi
 	return p, choices[0], strings.Join(said, "\n")
 }
 
+// last returns a number of a parameter, the n-th from the end on; 1 if the configuration has none.
+func last(c schedule.Config, name string, n int) int64 {
+	if !c.Has(name) {
+		return 1
+	}
+	list := c.Ints(name)
+	return list[len(list)-n]
+}
+
 // What the source fixes is not searched: all members of the space have it, and
 // members of the whole space that have it are left.
 func TestHints(t *testing.T) {
@@ -67,39 +76,35 @@ func TestHints(t *testing.T) {
 		pragma, inside, defaults string
 		holds                    func(schedule.Config) bool
 	}{
-		{"#pragma stream j", "", "family=stream,stream=j",
-			whole("stream", func(c schedule.Config) bool { return c.Word("stream") == "j" })},
+		{"#pragma stream k", "", "family=planes,stream=k",
+			whole("stream", func(c schedule.Config) bool { return c.Word("stream") == "k" })},
 		// The innermost axis comes first.
 		{"#pragma block (32,4)", "", "family=cells,block=4x32", func(c schedule.Config) bool {
 			b := c.Ints("block")
 			return b[len(b)-1] == 32 && b[len(b)-2] == 4 && (len(b) == 2 || b[0] == 1)
 		}},
-		{"#pragma stream k block (32,16)", "", "family=stream,stream=k", func(c schedule.Config) bool {
-			return c.Family == "stream" && c.Word("stream") == "k" && fmt.Sprint(c.Ints("block")) == "[16 32]"
-		}},
+		{"#pragma stream k block (32,16)", "", "family=planes,stream=k", whole("stream", func(c schedule.Config) bool {
+			return c.Word("stream") == "k" && fmt.Sprint(c.Ints("block")) == "[16 32]"
+		})},
 		{"#pragma block (64)", "", "family=tile,block=1x1x64", func(c schedule.Config) bool {
 			b := c.Ints("block")
 			return b[len(b)-1] == 64 && b[len(b)-2] == 1 && b[0]*b[len(b)-2] <= 1
 		}},
 		{"#pragma unroll i=4", "", "vec=4", whole("vec", func(c schedule.Config) bool {
-			r := c.Ints("repeat")
-			return c.Int("vec")*r[len(r)-1] == 4
+			return c.Int("vec")*last(c, "repeat", 1) == 4
 		})},
 		{"#pragma unroll j=2", "", "rows=1x2", whole("rows", func(c schedule.Config) bool {
-			r, rows := c.Ints("repeat"), c.Ints("rows")
-			if c.Family == "stream" && c.Word("stream") == "j" {
-				return c.Int("planes") == 2
-			}
-			return rows[len(rows)-1]*r[len(r)-2] == 2
+			return last(c, "rows", 1)*last(c, "repeat", 2) == 2
 		})},
-		{"#pragma stream k unroll j=2,i=2,k=4", "", "planes=4", func(c schedule.Config) bool {
-			if c.Family != "stream" || c.Word("stream") != "k" {
-				return false
+		{"#pragma stream k unroll j=2,i=2,k=4", "", "unroll=4", whole("stream", func(c schedule.Config) bool {
+			return c.Int("vec") == 2 && c.Int("rows") == 2 && c.Int("unroll") == 4
+		})},
+		{"", "shmem in;", "stages=1", whole("stages", func(c schedule.Config) bool {
+			if c.Family == "planes" { // which copies what threads read of each other
+				return c.Int("stages") > 0
 			}
-			r := c.Ints("repeat")
-			return c.Int("vec")*r[1] == 2 && c.Ints("rows")[0]*r[0] == 2 && c.Int("planes") == 4
-		}},
-		{"", "shmem in;", "stages=1", whole("shared_in", func(c schedule.Config) bool { return c.Is("shared_in") })},
+			return c.Has("shared_in") && c.Is("shared_in")
+		})},
 		{"", "#assign gmem (in), no-shmem (c)", "family=cells", func(c schedule.Config) bool {
 			// Nothing is left of which several threads read the same cells.
 			return !c.Has("stages") || c.Int("stages") == 0 && c.Word("load") != "image"
@@ -170,13 +175,13 @@ copyout u;
 func TestHintsUnmet(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
 		{hinted("#pragma stream i", ""),
-			"#pragma stream i: stream i is not followed: blocks of threads can go along k or j"},
+			"#pragma stream i: stream i is not followed: blocks of threads can go along k"},
 		{hinted("#pragma stream k block (48,5)", ""), "#pragma stream k block (48,5): block (48,5) is not followed: " +
 			"no such block of threads is made here; near it are (64,4), (32,4), (64,8)"},
 		{hinted("#pragma unroll i=3", ""),
 			"#pragma unroll i=3: unroll i=3 is not followed: threads can have 1, 2, 4, 8, 16, 32 cells on i here"},
 		{hinted("#pragma stream k unroll k=8", ""),
-			"#pragma stream k unroll k=8: unroll k=8 is not followed: threads can have 1, 2, 4 cells on k here"},
+			"#pragma stream k unroll k=8: unroll k=8 is not followed: threads can have 1, 2, 3, 4 cells on k here"},
 		{hinted("", "#assign gmem (out,line), no-shmem (plane)"), ""},
 		{hinted("", "shmem out;"), "out: shmem (out) is not followed: no kernel reads out"},
 		{hinted("", "shmem line;"), ""},
@@ -213,7 +218,7 @@ func TestHintsAndPlans(t *testing.T) {
 	p := load(t, "hinted", hinted("#pragma stream k block (32,4)", "shmem in;"))
 	for _, c := range []struct{ plan, want string }{
 		{"vec=4", ""},
-		{"family=cells", "plan: family=cells fits no kernel: no family is called cells; there is stream; " +
+		{"family=cells", "plan: family=cells fits no kernel: no family is called cells; there is planes; " +
 			"the source fixes stream k, block (32,4), shmem (in)"},
 		{"flow[0:1]@1{stages=0}", "plan for flow[0:1]: stages takes no value 0; it takes 1, 2, 3; " +
 			"the source fixes stream k, block (32,4), shmem (in)"},
@@ -248,19 +253,20 @@ func shared(m *kernel.Module) string {
 // Arrays are held in shared memory as the source says, and those that are read
 // least leave it for an occupancy.
 func TestStorage(t *testing.T) {
+	const wide = "family=tile,block=1x8x32,vec=2,rows=1x2,stages=1,staging=all"
 	for _, c := range []struct{ pragma, inside, plan, want, err string }{
-		{"", "", "stream=k,block=8x32,stages=1", "c_shared in_shared", ""},
-		{"", "gmem in;", "stream=k,block=8x32,stages=1", "c_shared", ""},
+		{"", "", "family=tile,block=1x8x32,stages=1", "c_shared in_shared", ""},
+		{"", "gmem in;", "family=tile,block=1x8x32,stages=1", "c_shared", ""},
 		{"", "", "family=tile,block=1x8x32,stages=1,staging=halos", "c_shared in_shared", ""},
 		{"", "shmem line;", "family=tile,block=1x8x32,stages=1", "c_shared in_shared line_shared", ""},
-		{"", "no-shmem c;", "stream=k,block=8x32,stages=1", "in_shared", ""},
-		{"", "#assign shmem (in), gmem (c)", "stream=k,block=8x32,stages=2", "in_shared", ""},
+		{"", "no-shmem c;", "family=tile,block=1x8x32,stages=1", "in_shared", ""},
+		{"", "#assign shmem (in), gmem (c)", "family=tile,block=1x8x32,stages=1", "in_shared", ""},
 		// Eight warps of eight blocks: 28 KB each.
-		{"#pragma occupancy 1.0", "", "stream=k,block=8x32,vec=2,stages=1,staging=all", "in_shared", ""},
-		{"#pragma occupancy 0.5", "", "stream=k,block=8x32,vec=2,stages=1,staging=all", "c_shared in_shared", ""},
-		{"#pragma occupancy 1.0", "shmem c;", "stream=k,block=8x32,vec=2,stages=1,staging=all", "c_shared", ""},
-		{"#pragma occupancy 1.0", "#assign shmem (c,in)", "stream=k,block=8x32,vec=2,stages=1,staging=all", "",
-			"the kernel flow takes 31680 bytes of shared memory a block, and each of 8 blocks has 28160; " +
+		{"#pragma occupancy 1.0", "", wide, "in_shared", ""},
+		{"#pragma occupancy 0.5", "", wide, "c_shared in_shared", ""},
+		{"#pragma occupancy 1.0", "shmem c;", wide, "c_shared", ""},
+		{"#pragma occupancy 1.0", "#assign shmem (c,in)", wide, "",
+			"the kernel flow takes 35376 bytes of shared memory a block, and each of 8 blocks has 28160; " +
 				"the source fixes shmem (in), shmem (c), occupancy 1"},
 	} {
 		p := load(t, "hinted", hinted(c.pragma, c.inside))
@@ -283,8 +289,9 @@ func TestStorage(t *testing.T) {
 // Hints change no value.
 func TestHintsCompute(t *testing.T) {
 	for _, c := range []struct{ pragma, inside, plan string }{
-		{"#pragma stream k block (32,4) unroll j=2", "#assign shmem (in), gmem (c)", "chunk=4,vec=2"},
-		{"#pragma stream j unroll i=4 occupancy 0.5", "shmem in;", "chunk=8,block=4x64,stages=1"},
+		{"#pragma stream k block (32,4) unroll j=2", "shmem in;", "chunk=4,vec=2"},
+		{"#pragma block (32,4) unroll j=2", "#assign shmem (in), gmem (c)", "vec=2"},
+		{"#pragma stream k unroll i=4 occupancy 0.5", "shmem in;", "chunk=7,block=4x64,stages=1"},
 		{"#pragma occupancy 1.0", "#assign shmem (in,c)", "block=4x32,vec=1,chunk=4"},
 		{"#pragma block (16,4,2)", "gmem in;", "family=tile,vec=2"},
 	} {

@@ -75,12 +75,13 @@ func TestOddUnrolling(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(3, 3))
 	for _, c := range k.Space.Sample(rng, 200) {
-		if rows, repeat := c.Ints("rows"), c.Ints("repeat"); rows[0]*repeat[0] != 3 {
+		if c.Int("rows") != 3 {
 			t.Errorf("%s has not three rows a thread", c)
 		}
 	}
+	text = hinted("#pragma unroll j=5", "")
 	if _, _, warnings := choice(t, text, lower.Options{}); !strings.Contains(
-		warnings, "unroll j=3 is not followed: threads can have 1, 2, 4, 8, ") {
+		warnings, "unroll j=5 is not followed: threads can have 1, 2, 3, 4, 6, 8, ") {
 		t.Errorf("without any integers: %q", warnings)
 	}
 	p := load(t, "hinted", hinted("", ""))
@@ -90,9 +91,8 @@ func TestOddUnrolling(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{
-		"family=stream,stream=k,block=4x32,rows=3,vec=2,chunk=8",
-		"family=stream,stream=k,block=4x32,rows=1,vec=1,planes=3,chunk=9,unroll=yes",
-		"family=stream,stream=j,block=2x32,rows=3,planes=3,chunk=0,repeat=1x3,vec=1,stages=2",
+		"family=planes,stream=k,block=4x32,rows=3,vec=2,chunk=8",
+		"family=planes,stream=k,block=4x32,rows=1,vec=1,chunk=9,unroll=3",
 		"family=tile,block=1x4x32,rows=3x1,repeat=1x3x1,vec=2,stages=1",
 		"family=tile,block=1x4x32,rows=1x5,vec=1,repeat=1x1x3",
 	} {

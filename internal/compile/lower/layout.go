@@ -21,7 +21,11 @@ func (m *module) layoutOf(g *ir.Grid) *kernel.Layout {
 // start an aligned one. Grids of which no kernel makes vectors, or wants lines, stay dense.
 func (m *module) settleLayouts(nests []*nest) {
 	m.settleOrigin(nests)
+	spans := m.spans
 	for _, n := range nests {
+		if s := n.spanOf(n.byPipeline); s != nil {
+			spans = append(spans[:len(spans):len(spans)], s)
+		}
 		t, ok := n.tiling()
 		if !ok {
 			continue
@@ -33,7 +37,7 @@ func (m *module) settleLayouts(nests []*nest) {
 			m.layoutOf(a.Grid).Align = max(m.layoutOf(a.Grid).Align, t.vec, n.lines(a.Type))
 		}
 	}
-	for _, s := range m.spans {
+	for _, s := range spans {
 		for _, g := range s.grids() {
 			align := max(m.layoutOf(g).Align, s.vector(), s.boxRun(g))
 			if len(g.Dims[len(g.Dims)-1].Lo.Terms) == 0 {

@@ -105,7 +105,7 @@ load_depth [same plain readonly image constant] same`
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := loading(choices[0], "stream"); got != "load [plain readonly image] readonly" {
+	if got := loading(choices[0], "tile"); got != "load [plain readonly image] readonly" {
 		t.Errorf("one grid: %s", got)
 	}
 }
@@ -123,9 +123,9 @@ func TestLoadingBuffers(t *testing.T) {
 		{"family=tile,load_depth=constant,load_few=constant",
 			"out global, u global, w global, c global, d global, depth constant 9, few constant 5"},
 		// What is copied to shared memory is not read from an image, but for its edges.
-		{"family=stream,stream=k,stages=1,shared_u=no,load=image,block=4x32,vec=2",
-			"out global, u_image2 image 2, u_image image 1, w global, w_image2 image 2, w_image image 1, " +
-				"c_image2 image 2, d_image2 image 2, depth_image image 1, few_image image 1"},
+		{"family=tile,stages=1,shared_u=no,load=image,block=1x4x32,vec=2",
+			"out global, u_image2 image 2, u_image image 1, w global, c_image2 image 2, d_image2 image 2, " +
+				"depth_image image 1, few_image image 1"},
 	} {
 		p := load(t, "mixed", mixed)
 		o := lower.Options{

@@ -8,6 +8,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/pipeline"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
@@ -39,8 +40,9 @@ type nest struct {
 	occupancy     float64        // that the source asks for; 0 for none
 	aligned       bool           // blocks of threads start with a segment of a row
 
+	byPipeline *pipeline.Pipeline // the group as a pipeline; nil if it is none
+
 	// What passes have made.
-	pieces *pieces        // the statements in pieces; nil if they are not
 	kernel *kernel.Kernel // as the family has built it
 	args   []kernel.Arg   // of the kernel
 	finals []func()       // add the launches after the kernel's

@@ -20,7 +20,6 @@ type Form string
 const (
 	CallForm       Form = "call"       // of the program
 	StatementsForm Form = "statements" // that share a kernel
-	PiecesForm     Form = "pieces"     // of statements, in the order of their planes
 	LoopForm       Form = "loop"       // calls and rotations, in parts
 	SpanForm       Form = "span"       // iterations of a loop, as a graph
 	PipelineForm   Form = "pipeline"   // a span as stages
@@ -75,12 +74,6 @@ func init() { // their functions lead back here
 			Pass{"fold", "add terms of one coefficient before they are multiplied", StatementsForm, StatementsForm,
 				"groups whose plan folds sums"},
 			(*nest).fold, (*nest).statementsText, (*nest).checkStatements,
-		},
-		{
-			Pass{"retime", "cut statements in pieces that are computed as soon as their planes have come",
-				StatementsForm, PiecesForm,
-				"groups whose plan retimes them"},
-			(*nest).cut, (*nest).piecesText, (*nest).checkPieces,
 		},
 		{
 			Pass{"build", "arrange loops, threads and memory as the kernel's family does", StatementsForm, KernelForm,
@@ -277,63 +270,20 @@ func (n *nest) checkStatements() error {
 	return n.verify(n.source(n.call), &call)
 }
 
-// piecesText lists the pieces of the group's statements.
-func (n *nest) piecesText() string {
-	if n.pieces == nil {
-		return n.statementsText()
-	}
-	var b strings.Builder
-	for _, q := range n.pieces.Pieces {
-		name := ""
-		switch {
-		case q.Temp != nil:
-			name = q.Temp.Name
-		case q.Stmt != nil && q.Stmt.Array != nil:
-			name = q.Stmt.Array.Name
-		case q.Stmt != nil && q.Stmt.Temp != nil:
-			name = q.Stmt.Temp.Name
-		case q.Stmt != nil && q.Stmt.Reduce != nil:
-			name = q.Stmt.Reduce.Scalar.Name
-		}
-		fmt.Fprintf(&b, "ready at %+d: %s = %s\n", q.Ready, name, n.Program.ExprText(q.Value))
-	}
-	return b.String()
-}
-
-// checkPieces checks that every piece is there when another one uses it.
-func (n *nest) checkPieces() error {
-	at := map[*transform.Piece]int{}
-	for i, q := range n.pieces.Pieces {
-		for _, u := range q.Uses {
-			j, ok := at[u.Piece]
-			switch {
-			case !ok || j >= i:
-				return fmt.Errorf("piece %d uses one that comes later", i)
-			case u.Delay < 0 || u.Delay > u.Carried:
-				return fmt.Errorf("piece %d uses one %d planes later, which is kept for %d", i, u.Delay, u.Carried)
-			}
-		}
-		at[q] = i
-	}
-	return nil
-}
-
-// cut cuts the group's statements in pieces, if the configuration retimes them.
-func (n *nest) cut() (bool, error) {
-	t, ok := n.tiling()
-	if !ok || t.retiming == "" || t.stream == noAxis {
-		return false, nil
-	}
-	n.pieces = n.retimed(t.stream, t.retiming == retimedSums)
-	return true, nil
-}
-
 // arrange builds the kernel with the family that the configuration names.
 func (n *nest) arrange() (bool, error) {
 	k := &kernel.Kernel{Name: n.name, Doc: n.doc(), MaxRegisters: int(n.set.Int(schedule.RegisterLimit, 0))}
 	n.aim(k)
 	n.bounds()
-	k.Body, n.finals = familyNamed(n.config.Family).build(n)
+	if s := n.spanOf(n.byPipeline); s != nil {
+		s.pipeline = n.asPipeline() // passes may have changed its statement
+		var err error
+		if k.Body, err = familyNamed(n.config.Family).span(s); err != nil {
+			return true, err
+		}
+	} else {
+		k.Body, n.finals = familyNamed(n.config.Family).build(n)
+	}
 	if n.resourceLimit != nil {
 		return true, n.resourceLimit
 	}

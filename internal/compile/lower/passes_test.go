@@ -30,7 +30,6 @@ arrange: loop -> loop
 span: call -> span
 pipeline: span -> pipeline
 fold: statements -> statements
-retime: statements -> pieces
 build: statements -> kernel
 decide: kernel -> kernel
 constants: kernel -> kernel
@@ -104,8 +103,6 @@ v0 = spread[0] of iteration 0: flux, local; reads in from u
   (domain (j (lo 1) (hi M-2)) (i (lo 0) (hi N-2)))
   (add (mul (f64 3) (add (load in j-1 i) (load in j-1 i+1))) (load in j+1 i)))
 `},
-	{"retime", "family=stream,retime=yes", "group", `; after retime of sums[0:1]
-ready at -1: `},
 	{"build", "family=cells", "group", `; after build of sums[0:1]
 (kernel sums
 `},

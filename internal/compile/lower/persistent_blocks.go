@@ -20,16 +20,10 @@ type persistentBlocks struct {
 	lead          int64       // planes that are computed before those of a piece, and after them
 	// edges are tiles that take longer for a plane than others. They are the first ones.
 	edges []edgeTiles
-	// lockstep says that blocks had rather stay without work than compute other planes than their neighbours, where
-	// there is nearly a tile for each.
-	lockstep bool
 }
 
 // persistentBlocks returns how many blocks the device runs at a time, so many on each multiprocessor.
 func (o *Options) persistentBlocks(each int64) int64 { return each * int64(o.machine().Units) }
-
-// mostIdle is the part of the blocks, in percent, that may have no work so that the others keep in step.
-const mostIdle = 10
 
 // pieces is into how many equal pieces each tile is cut, so that all blocks have one, and whether about all have one:
 // more than one piece where there are fewer tiles than blocks, and it is known how many.
@@ -44,9 +38,8 @@ func (b *persistentBlocks) pieces() (cuts int64, each bool) {
 	most := max(planes/b.shortest, 1)
 	cuts = max(min(b.blocks/tiles, most), 1)
 	have := cuts * tiles
-	each = cuts > 1 || b.lockstep && have <= b.blocks && 100*(b.blocks-have) <= mostIdle*b.blocks
-	if each || have >= b.blocks {
-		return cuts, each
+	if cuts > 1 || have >= b.blocks {
+		return cuts, cuts > 1
 	}
 	return b.morePieces(tiles, planes, most)
 }

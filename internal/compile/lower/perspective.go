@@ -23,7 +23,7 @@ func (s share) computing() int64 { return s.threads - 2*s.margin }
 // addMargins makes the outermost of a block's threads on some axes those of its halo.
 func (n *nest) addMargins(t *tiling) {
 	for _, axis := range n.axes {
-		if axis == t.stream || !haloed(t.perspective, axis == n.inner()) {
+		if !haloed(t.perspective, axis == n.inner()) {
 			continue
 		}
 		s := t.along[axis]
@@ -91,21 +91,21 @@ func (w *tiledKernel) hasCells() kernel.Expr {
 	return w.pre.let(w.env, "computes", "computes", cond)
 }
 
-// cover gives a circular buffer the cells of all threads on the axes where some of them
+// cover gives a tile the cells of all threads on the axes where some of them
 // only load.
-func (w *tiledKernel) cover(r *circularBuffer, last map[int]int64) {
-	for _, axis := range w.planeAxes(r.array) {
+func (w *tiledKernel) cover(t *sharedTile, last map[int]int64) {
+	for _, axis := range axesOf(t.array) {
 		if s := w.along[axis]; s.margin > 0 {
-			r.from[axis] = -s.margin * s.blocked
-			last[axis] = r.from[axis] + s.threads*s.blocked - 1
+			t.from[axis] = -s.margin * s.blocked
+			last[axis] = t.from[axis] + s.threads*s.blocked - 1
 		}
 	}
 }
 
-// ownCopies has every thread copy the runs of a plane that are its own; on axes
+// ownCopies has every thread copy the runs of a tile that are its own; on axes
 // that have no threads for the halo, the threads there share a row.
-func (w *tiledKernel) ownCopies(r *circularBuffer) {
-	axes := w.planeAxes(r.array)
+func (w *tiledKernel) ownCopies(t *sharedTile) {
+	axes := axesOf(t.array)
 	type run struct {
 		from  map[int]kernel.Expr
 		at    kernel.Expr
@@ -118,9 +118,9 @@ func (w *tiledKernel) ownCopies(r *circularBuffer) {
 		if v, ok := w.thread[axis]; ok {
 			thread = kernel.V(v)
 		}
-		length, n := r.len[axis], int64(1)
+		length, n := t.len[axis], int64(1)
 		if axis == w.inner() {
-			n = r.n
+			n = t.n
 		}
 		var more []run
 		for _, q := range list {
@@ -137,7 +137,7 @@ func (w *tiledKernel) ownCopies(r *circularBuffer) {
 				if done {
 					break
 				}
-				next := run{map[int]kernel.Expr{axis: kernel.Add(place, kernel.I(r.from[axis]))},
+				next := run{map[int]kernel.Expr{axis: kernel.Add(place, kernel.I(t.from[axis]))},
 					kernel.Add(kernel.Mul(q.at, kernel.I(length)), place), valid}
 				for a, x := range q.from {
 					next.from[a] = x
@@ -148,12 +148,12 @@ func (w *tiledKernel) ownCopies(r *circularBuffer) {
 		list = more
 	}
 	for i, q := range list {
-		c := &planeCopy{name: fmt.Sprintf("copy%d", i)}
-		c.at = w.pre.let(w.env, fmt.Sprintf("place:%p:%d", r, i), c.name+"_at", q.at)
+		c := &tileCopy{name: fmt.Sprintf("copy%d", i)}
+		c.at = w.pre.let(w.env, fmt.Sprintf("place:%p:%d", t, i), c.name+"_at", q.at)
 		if q.valid != nil {
-			c.valid = w.pre.let(w.env, fmt.Sprintf("valid:%p:%d", r, i), c.name+"_valid", q.valid)
+			c.valid = w.pre.let(w.env, fmt.Sprintf("valid:%p:%d", t, i), c.name+"_valid", q.valid)
 		}
-		w.addCopy(r, c, q.from)
+		w.addCopy(t, c, q.from)
 	}
 }
 
@@ -192,10 +192,6 @@ func (n *nest) offerPerspectives(f *schedule.Family) {
 	p := perspectiveParam
 	p.Values, p.Default = schedule.Words(words...), schedule.Word(outputPerspective)
 	p.When = []schedule.Condition{schedule.When(f.Params[at].Name, schedule.Word(schedule.AllCells))}
-	if copies := f.For(schedule.StagingCopy); copies != nil {
-		at = f.Index(schedule.StagingCopy)
-		p.When = append(p.When, schedule.When(copies.Name, schedule.Word(schedule.AsyncCopies)))
-	}
 	f.Params = slices.Insert(f.Params, at+1, p)
 	f.Constraints = append(f.Constraints, n.perspectiveConstraints(f)...)
 }
@@ -251,7 +247,7 @@ func (n *nest) perspectiveConstraints(f *schedule.Family) []schedule.Constraint 
 	if f.For(schedule.BlockedUnroll) == nil {
 		return list
 	}
-	params := append([]string{perspective}, f.Names(schedule.Threads, schedule.BlockedUnroll, schedule.Stream)...)
+	params := append([]string{perspective}, f.Names(schedule.Threads, schedule.BlockedUnroll)...)
 	roles := f.Roles()
 	return append(list, schedule.Constraint{
 		Name: "rows inside the halo", Doc: "all rows of threads would load what others compute with",
@@ -261,9 +257,6 @@ func (n *nest) perspectiveConstraints(f *schedule.Family) []schedule.Constraint 
 				return true
 			}
 			rest, set := n.outer(), roles.Of(c)
-			if stream := set.Word(schedule.Stream); stream != "" {
-				rest = without(rest, n.axisNamed(stream))
-			}
 			b, rows := set.Ints(schedule.Threads), set.Ints(schedule.BlockedUnroll)
 			for i, axis := range rest {
 				threads, blocked, back := int64(1), int64(1), len(rest)-i

@@ -50,7 +50,7 @@ s (v, u);`)
 		{"inner", 11 * 32, 3, 3},
 		{"input", 8 * 32, 5, 3},
 	} {
-		text := fmt.Sprintf("family=stream,chunk=0,stages=1,perspective=%s,block=4x16,vec=2,rows=2,sizes=literals",
+		text := fmt.Sprintf("family=tile,stages=1,perspective=%s,block=1x4x16,vec=2,rows=1x2,sizes=literals",
 			c.perspective)
 		b := bind(t, p, "")
 		w := way{target: lower.GPU, strict: true, plan: plan(t, text)}
@@ -69,7 +69,7 @@ s (v, u);`)
 				blocks[l.Tag], _ = kernel.Trips(l)
 			}
 		}, nil)
-		if e.Threads != 64 || e.Shared != 4*c.cells*8 || blocks[kernel.BlockX] != c.iBlocks ||
+		if e.Threads != 64 || e.Shared != 3*c.cells*8 || blocks[kernel.BlockX] != c.iBlocks ||
 			blocks[kernel.BlockX+1] != c.jBlocks {
 			t.Errorf("%s: %d threads, %d bytes, blocks %v", c.perspective, e.Threads, e.Shared, blocks)
 		}
@@ -86,21 +86,21 @@ copyin u; copyout v;
 stencil s (out, in) { out[k][j][i] = in[k][j-2][i] + in[k][j+2][i] + in[k][j][i-16] + in[k-1][j][i]; }
 s (v, u);`)
 	for _, c := range []struct{ plan, want string }{
-		{"family=stream,stream=k,stages=1,perspective=input,block=8x32,vec=1", "threads inside the halo"},
-		{"family=stream,stream=k,stages=1,perspective=input,block=8x32,vec=2", ""},
-		{"family=stream,stream=k,stages=1,perspective=outer,block=4x32,vec=2,rows=1", "rows inside the halo"},
-		{"family=stream,stream=k,stages=1,perspective=outer,block=4x32,vec=2,rows=2", ""},
-		{"family=stream,stream=k,stages=1,perspective=outer,block=1x32,vec=2", ""},
-		{"family=stream,stream=k,stages=1,perspective=outer,block=8x32,vec=2,repeat=2x1", "one tile a thread"},
-		{"family=stream,stream=k,stages=1,perspective=outer,block=8x32,vec=2,repeat=1x2", ""},
-		{"family=stream,stream=k,stages=1,perspective=input,block=8x32,vec=2,repeat=1x2", "one tile a thread"},
-		{"family=stream,stream=k,stages=1,perspective=input,block=8x32,vec=2,shuffle=yes", "lanes of the halo"},
-		{"family=stream,stream=k,stages=1,perspective=outer,block=8x32,vec=2,shuffle=yes", ""},
-		{"family=stream,stream=k,stages=1,perspective=inner,block=8x32,vec=1", "threads inside the halo"},
-		{"family=stream,stream=k,stages=1,perspective=inner,block=4x32,vec=2,rows=1", ""},
-		{"family=stream,stream=k,stages=1,perspective=inner,block=8x32,vec=2,repeat=2x1", ""},
-		{"family=stream,stream=k,stages=1,perspective=inner,block=8x32,vec=2,repeat=1x2", "one tile a thread"},
-		{"family=stream,stream=k,stages=1,perspective=inner,block=8x32,vec=2,shuffle=yes", "lanes of the halo"},
+		{"family=tile,stages=1,perspective=input,block=1x8x32,vec=1", "threads inside the halo"},
+		{"family=tile,stages=1,perspective=input,block=1x8x32,vec=2", ""},
+		{"family=tile,stages=1,perspective=outer,block=1x4x32,vec=2,rows=1x1", "rows inside the halo"},
+		{"family=tile,stages=1,perspective=outer,block=1x4x32,vec=2,rows=1x2", ""},
+		{"family=tile,stages=1,perspective=outer,block=1x1x32,vec=2", ""},
+		{"family=tile,stages=1,perspective=outer,block=1x8x32,vec=2,repeat=1x2x1", "one tile a thread"},
+		{"family=tile,stages=1,perspective=outer,block=1x8x32,vec=2,repeat=1x1x2", ""},
+		{"family=tile,stages=1,perspective=input,block=1x8x32,vec=2,repeat=1x1x2", "one tile a thread"},
+		{"family=tile,stages=1,perspective=input,block=1x8x32,vec=2,shuffle=yes", "lanes of the halo"},
+		{"family=tile,stages=1,perspective=outer,block=1x8x32,vec=2,shuffle=yes", ""},
+		{"family=tile,stages=1,perspective=inner,block=1x8x32,vec=1", "threads inside the halo"},
+		{"family=tile,stages=1,perspective=inner,block=1x4x32,vec=2,rows=1x1", ""},
+		{"family=tile,stages=1,perspective=inner,block=1x8x32,vec=2,repeat=1x2x1", ""},
+		{"family=tile,stages=1,perspective=inner,block=1x8x32,vec=2,repeat=1x1x2", "one tile a thread"},
+		{"family=tile,stages=1,perspective=inner,block=1x8x32,vec=2,shuffle=yes", "lanes of the halo"},
 		{"family=tile,stages=1,perspective=input,block=4x4x32,vec=2,rows=1x1", "rows inside the halo"},
 		{"family=tile,stages=1,perspective=input,block=4x8x32,vec=2", ""},
 	} {

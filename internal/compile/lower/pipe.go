@@ -329,3 +329,10 @@ func (p *pipe) shape() error {
 	p.tiled(p.tile)
 	return nil
 }
+
+// wholeStreams holds where blocks that share all tiles cut the stream by themselves.
+var wholeStreams = schedule.Constraint{
+	Name: "whole streams", Doc: "blocks that share all tiles cut the stream by themselves",
+	Params: []string{"chunk", "persistent"},
+	Holds:  func(c schedule.Config) bool { return c.Int("persistent") == 0 || c.Int("chunk") == 0 },
+}

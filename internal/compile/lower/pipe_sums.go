@@ -38,7 +38,7 @@ func sumsByPlane(program *ir.Program, p *pipeline.Pipeline, st *pipeline.Stage) 
 			}
 		}
 	}
-	sorted := sumsInPlanes(program, st.Call, st.Stmt, p.Axes[0], false)
+	sorted := sumsInPlanes(program, st.Call, st.Stmt, p.Axes[0])
 	if sameValue(program, sorted, st.Stmt) {
 		return nil
 	}

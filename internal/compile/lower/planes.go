@@ -65,13 +65,15 @@ type planeStep struct {
 	vectors    map[string][]kernel.Expr // that a stage has loaded, by where they are
 	near       map[string][]kernel.Expr // those that are loaded once for all stages
 	always     bool                     // the present stage computes a plane in every step
+	// tests are conditions at stores that are found before the loop, and what they are in blocks inside.
+	tests map[*kernel.Var]kernel.Expr
 	// guarded steps may have cells beyond the ends of arrays, or that statements leave as they were.
 	guarded bool
 }
 
 // planeByPlane builds the kernel.
 func (s *spanKernel) planeByPlane() ([]kernel.Stmt, error) {
-	if s.set.Is(schedule.Retiming) {
+	if word := s.set.Word(schedule.Retiming); word != "" && word != "no" {
 		var err error
 		if s.pipeline, err = s.retimedPipeline(); err != nil {
 			return nil, err
@@ -440,14 +442,14 @@ func (p *planeBlock) steps(body *scope) {
 		t := list.declare(p.env, "step", types.I64)
 		inner := newScope(list)
 		s := &planeStep{planeBlock: p, at: kernel.V(t), from: lo, stop: hi, outer: list, body: inner,
-			guarded: guarded, near: map[string][]kernel.Expr{}}
+			guarded: guarded, near: map[string][]kernel.Expr{}, tests: map[*kernel.Var]kernel.Expr{}}
 		s.number = inner.let(p.env, "number", "number", kernel.Sub(s.at, p.begin))
 		s.write()
 		l := &kernel.Loop{Var: t, Lo: lo, Hi: hi, Step: kernel.I(1), Body: inner.stmts}
 		if !guarded {
 			l.Factor = int(p.set.Int(schedule.StreamUnroll, 0))
 		}
-		list.emit(l)
+		list.emit(s.rimlessLoop(l))
 		return list.stmts
 	}
 	if p.rimless {
@@ -478,7 +480,7 @@ func (p *planeBlock) inner() (from, to, allowed kernel.Expr) {
 	}
 	for i, st := range p.pipeline.Stages {
 		lag := kernel.I(p.plan.Lags[i])
-		in := p.insideOf(st, 0)
+		in := p.pipeline.Inside(st, 0)
 		both(kernel.Add(p.low(in.Lo, nil), lag), kernel.Add(kernel.Add(p.high(in.Hi, nil), kernel.I(1)), lag))
 		if st.Output != nil {
 			both(kernel.Add(p.first, lag), kernel.Add(p.to, lag))
@@ -500,7 +502,7 @@ func (p *planeBlock) alike() bool {
 			return false
 		}
 		for k := range p.axes {
-			if !p.insideOf(st, k).Equal(p.insideOf(p.pipeline.Stages[0], k)) {
+			if !p.pipeline.Inside(st, k).Equal(p.pipeline.Inside(p.pipeline.Stages[0], k)) {
 				return false
 			}
 		}
@@ -510,7 +512,7 @@ func (p *planeBlock) alike() bool {
 
 // notEmpty is the condition that a stage has cells on an axis; nil if it always has.
 func (p *planeBlock) notEmpty(st *pipeline.Stage, k int) kernel.Expr {
-	in := p.insideOf(st, k)
+	in := p.pipeline.Inside(st, k)
 	return kernel.Le(p.low(in.Lo, nil), p.high(in.Hi, nil))
 }
 

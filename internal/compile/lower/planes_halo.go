@@ -9,6 +9,9 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
+// warpSize is the threads of a warp.
+const warpSize = 32
+
 // The cells around a tile are shared out among the threads: stages with the same halo are computed at a cell one after
 // the other, and each such group begins with other threads than the one before.
 

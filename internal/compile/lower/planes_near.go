@@ -13,6 +13,12 @@ import (
 // What threads read in memory around their own cells. Neighbouring cells of a thread, and statements, read many of the
 // same cells: each is loaded once a step.
 
+// readOnlyParam is a parameter of kernels of calls.
+var readOnlyParam = schedule.Param{
+	Name: "load", Role: schedule.LoadPath, Doc: "path of loads from grids that the kernel does not update",
+	Source: loadSource, Values: schedule.Words(plain, readonly), Default: schedule.Word(plain),
+}
+
 // nearest reads a grid in memory where an access of a stage leads to from one of the thread's cells, or the cell of the
 // grid that is nearest: what is beyond nobody needs. It is nil if tiles go no further than the grid, or if the block
 // changes it.
@@ -134,5 +140,13 @@ func (p *planeBlock) cellInMemory(v *graph.Value, pos []kernel.Expr) *kernel.Loa
 	}
 	b := p.bufferOf(st)
 	b.reads = true
-	return &kernel.Load{Buffer: b.buffer, Index: p.flat(st, idx)}
+	return &kernel.Load{Buffer: b.buffer, Index: p.flat(st, idx), Via: p.loadPath(v.Memory)}
+}
+
+// loadPath returns the path of loads of a grid in memory: what the kernel updates in place takes the plain one.
+func (p *planeBlock) loadPath(g *ir.Grid) kernel.Via {
+	if p.set.Word(schedule.LoadPath) == readonly && !p.pipeline.InPlace(g) {
+		return kernel.ReadOnly
+	}
+	return kernel.Plain
 }

@@ -17,7 +17,7 @@ func (p *planeBlock) hasNoRims() bool {
 		if p.plan.Shared[i] > 0 && p.pipeline.Overwrites(st) {
 			return false
 		}
-		covered := st.Output == nil || p.crossesNothing(st)
+		covered := st.Output == nil || p.pipeline.CrossesNothing(st)
 		if st.Output != nil && st.Output.Spare { // that gets all cells
 			p.keeps[st] = true
 			covered = p.keepsMemory(st)
@@ -26,7 +26,10 @@ func (p *planeBlock) hasNoRims() bool {
 			from := p.pipeline.Stage(v)
 			for d, ix := range a.Index {
 				k := slices.Index(p.axes, ix.Axis)
-				if from == nil || k < 0 || p.insideOf(from, k).Has(p.insideOf(st, k).Shift(a.Index[d].Offset)) {
+				if from == nil || k < 0 {
+					continue
+				}
+				if p.pipeline.Inside(from, k).Has(p.pipeline.Inside(st, k).Shift(a.Index[d].Offset)) {
 					continue
 				}
 				p.keeps[from] = true
@@ -45,7 +48,7 @@ func (p *planeBlock) hasNoRims() bool {
 // and it crosses no boundary at those that it does.
 func (p *planeBlock) keepsMemory(st *pipeline.Stage) bool {
 	g := p.kept(st)
-	if g == nil || !p.crossesNothing(st) {
+	if g == nil || !p.pipeline.CrossesNothing(st) {
 		return false
 	}
 	for _, x := range p.pipeline.Stages {
@@ -81,14 +84,4 @@ func (p *planeBlock) kept(st *pipeline.Stage) *ir.Grid {
 		return nil
 	}
 	return v.Memory
-}
-
-// crossesNothing reports whether a stage's statement crosses no boundary where it assigns cells.
-func (p *planeBlock) crossesNothing(st *pipeline.Stage) bool {
-	for k, axis := range p.axes {
-		if !p.insideOf(st, k).Equal(st.Stmt.Domain[axis]) {
-			return false
-		}
-	}
-	return true
 }

@@ -9,10 +9,16 @@ import (
 
 // The parameters of the family "planes".
 
+// planesFamily is the family's name.
+const planesFamily = "planes"
+
+// copyTensor is the word for planes that the copy engine brings whole.
+const copyTensor = "tensor"
+
 func init() {
 	register(&family{
-		name: "planes", doc: "statements plane by plane: planes in shared memory, columns in registers", place: 55,
-		target: GPU, rank: func(rank int) bool { return rank == 2 || rank == 3 },
+		name: planesFamily, doc: "statements plane by plane: planes in shared memory, columns in registers", place: 55,
+		target: GPU, rank: func(rank int) bool { return rank == 2 || rank == 3 }, can: (*nest).byPlanes,
 		declare: declarePlanes,
 		spans: func(p *pipeline.Pipeline) error {
 			_, err := pipeline.NewPlanes(p, pipeline.Keeps{})
@@ -21,9 +27,31 @@ func init() {
 		offersSpan: func(program *ir.Program, p *pipeline.Pipeline, f *schedule.Family) {
 			offerParts(program, p, f)
 			offerSpanRows(program, p, f)
+			offerRimless(p, f)
 		},
-		optional: []schedule.Param{retimeParam, rowsParam},
-		span:     (*spanKernel).planeByPlane,
+		offers:   []func(*nest, *schedule.Family){(*nest).offerPipeline},
+		optional: []schedule.Param{retimeParam, rowsParam, rimlessParam, readOnlyParam},
+		seeds: map[int][]string{ // bench/results/spatial-planes-h200.json
+			2: {"vec=W,block=128,chunk=64,sizes=literals,cse=yes"},
+			3: {
+				// columns in registers, neighbours from the caches
+				"vec=W,block=8x32,rows=2,chunk=4,stores=rows,columns=all,layout=shifted,sizes=literals,cse=yes",
+				// planes in shared memory
+				"vec=W,block=2x256,rows=2,chunk=128,stages=2,refetch=no,stores=rows,sizes=literals,cse=yes",
+				// and long reach
+				"vec=W,block=4x64,rows=4,chunk=252,stages=2,copy=tensor,refetch=no,unroll=4,loads=first,stores=rows," +
+					"sizes=literals,cse=yes",
+				"vec=W,block=4x64,rows=4,chunk=0,stages=2,issue=before,refetch=no,unroll=2,stores=rows,sizes=literals," +
+					"cse=yes",
+				"block=4x128,rows=6,chunk=168,stages=1,copy=tensor,refetch=no,unroll=2,stores=rows,sizes=literals,cse=yes",
+				// boxes, in parts
+				"vec=H,block=2x256,rows=8,chunk=64,prefetch=1,retime=yes,unroll=2,columns=none,sizes=literals,cse=yes",
+				"vec=W,block=2x256,rows=2,chunk=256,stages=2,issue=before,refetch=no,retime=yes,unroll=2,loads=first," +
+					"columns=none,sizes=literals,cse=yes,registers=96",
+			},
+		},
+		expert: []string{"family=planes,block=4x64"},
+		span:   (*spanKernel).planeByPlane,
 	})
 }
 
@@ -48,11 +76,16 @@ func declarePlanes(axes []string) ([]schedule.Param, []schedule.Constraint) {
 	copied := schedule.Numbers(1, 2, 3)
 	return []schedule.Param{
 		{
+			Name: "stream", Role: schedule.Stream, Axis: schedule.StreamAxis,
+			Doc:    "the axis that a block of threads goes along, plane by plane: the outermost",
+			Source: zhang25d, Values: schedule.Words(axes[0]), Default: schedule.Word(axes[0]),
+		},
+		{
 			Name: "block", Role: schedule.Threads, Axis: schedule.InnerAxis, Doc: "threads of a block", Source: source,
 			Values: blocks, Default: blocks[0],
 		},
 		{
-			Name: "rows", Role: schedule.BlockedUnroll, Axis: schedule.InnerAxis, Doc: "neighbouring rows of a thread",
+			Name: "rows", Role: schedule.BlockedUnroll, Axis: schedule.OuterAxis, Doc: "neighbouring rows of a thread",
 			Source: source, Values: rows, Default: rows[0],
 		},
 		{

@@ -1,6 +1,9 @@
 package lower
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/op"
@@ -21,6 +24,9 @@ type planeBoxes struct {
 	from    kernel.Expr    // the step that their phases are counted from
 	maps    map[*pipeline.Tile]*kernel.Buffer
 }
+
+// bulkBytes is what copies of the engine are aligned to.
+const bulkBytes = 16
 
 // engineCopies reports whether a configuration has copy engines bring planes.
 func engineCopies(set schedule.ByRole) bool {
@@ -90,6 +96,30 @@ func (p *planeBlock) boxedTiles() []*pipeline.Tile {
 		}
 	}
 	return list
+}
+
+// tensorMap returns the tensor map of a store with boxes of so many cells on its axes.
+func (e *env) tensorMap(st *store, box []int64) *kernel.Buffer {
+	t := &kernel.Tensor{Box: box}
+	key := special{Arg: st.arg, space: kernel.TensorMap}
+	var name []string
+	for d, n := range box {
+		key.box[d] = n
+		// What rows are padded by belongs to the map: its strides are those of a dense array.
+		t.Extents = append(t.Extents, st.pitch(d, e.size))
+		name = append(name, fmt.Sprint(n))
+	}
+	b := e.buffer(key, st.order, st.name+"_box"+strings.Join(name, "x"), st.elem, func() kernel.Expr {
+		return st.cells(e.size)
+	})
+	b.buffer.Tensor, b.reads = t, true
+	return b.buffer
+}
+
+// boxPlaced rounds a number of elements up to where a box may start.
+func boxPlaced(cells int64, elem types.Type) int64 {
+	each := kernel.TensorPlaceUnit / int64(elem.Size())
+	return (cells + each - 1) / each * each
 }
 
 // makeBoxes makes the tensor maps and the mbarriers.

@@ -266,3 +266,21 @@ func TestSequencePlanErrors(t *testing.T) {
 		t.Errorf("%v", loops)
 	}
 }
+
+// dropped returns a list without some statements, here and in the lists inside.
+func dropped(list []kernel.Stmt, drop func(kernel.Stmt) bool) []kernel.Stmt {
+	var out []kernel.Stmt
+	for _, s := range list {
+		if drop(s) {
+			continue
+		}
+		switch s := s.(type) {
+		case *kernel.Loop:
+			s.Body = dropped(s.Body, drop)
+		case *kernel.If:
+			s.Then, s.Else = dropped(s.Then, drop), dropped(s.Else, drop)
+		}
+		out = append(out, s)
+	}
+	return out
+}

@@ -129,7 +129,7 @@ func (p *planeBlock) columnCells(list *scope, c *pipeline.Column, plane kernel.E
 // loadedRun loads neighbouring cells together.
 func (p *planeBlock) loadedRun(body *scope, of *graph.Value, load *kernel.Load, n int64) []kernel.Expr {
 	var list []kernel.Expr
-	wide := &kernel.LoadVector{Buffer: load.Buffer, Index: load.Index}
+	wide := &kernel.LoadVector{Buffer: load.Buffer, Index: load.Index, Via: load.Via}
 	for range n {
 		v := body.declare(p.env, of.Name()+"_near", load.Buffer.Elem)
 		wide.Vars = append(wide.Vars, v)

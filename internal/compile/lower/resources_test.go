@@ -43,27 +43,11 @@ func TestRegisters(t *testing.T) {
 	}{
 		{"star7", "double", "family=cells", 26},
 		{"box27", "double", "family=cells", 32},
-		{"star7", "double", "family=stream,vec=2", 40},
-		{"box27", "double", "family=stream,vec=2,rows=4", 168},
-		{"star25", "double", "family=stream,vec=2,rows=2", 166},
 		{"star7", "double", "family=tile,block=1x4x64,vec=2,rows=4x4,sizes=literals", 204},
-		{"star7", "float", "family=stream,stream=k,chunk=12,unroll=yes,block=16x32,vec=4,rows=2,sizes=literals", 58},
-		{"star13", "double",
-			"family=stream,stream=k,chunk=128,planes=2,block=4x64,vec=4,rows=2,shuffle=yes,sizes=literals", 218},
-		{"star13", "float", "family=stream,stream=k,chunk=32,planes=2,block=8x32,vec=4,rows=2,sizes=literals", 117},
-		{"star25", "double",
-			"family=stream,stream=k,chunk=144,unroll=yes,stages=2,block=16x16,vec=2,rows=4,sizes=literals", 255},
-		{"star25", "float",
-			"family=stream,stream=k,chunk=64,stages=2,block=16x32,vec=4,rows=2,shuffle=yes,sizes=literals", 128},
-		{"box27", "double", "family=stream,stream=k,chunk=16,stages=3,block=4x64,vec=2,rows=2,sizes=literals", 120},
-		{"box27", "float",
-			"family=stream,stream=k,chunk=256,stages=2,block=8x64,vec=4,rows=2,shuffle=yes,sizes=literals", 97},
 		{"star5", "double", "family=tile,block=4x64,vec=2,rows=2,sizes=literals", 32},
 		{"box9", "double", "family=tile,block=1x128,vec=2,rows=8,sizes=literals", 88},
 		{"box25", "double", "family=tile,block=1x128,vec=2,rows=8,sizes=literals", 164},
 		{"box25", "float", "family=tile,block=1x128,vec=4,rows=8,sizes=literals", 122},
-		{"wave", "float",
-			"family=stream,stream=k,chunk=128,stages=1,block=8x32,vec=4,rows=2,shuffle=yes,sizes=literals", 128},
 		{"himeno", "float", "family=tile,block=1x2x64,vec=2,rows=4x1,store=streaming,sizes=literals", 96},
 		{"grayscott", "double", "family=tile,block=1x4x32,vec=2,rows=2x4,sizes=literals", 236},
 		{"hotspot", "float", "family=tile,block=4x64,vec=4,rows=2,shuffle=yes,sizes=literals", 40},
@@ -102,24 +86,13 @@ func TestAvailableRegisters(t *testing.T) {
 // takes what its cells do.
 func TestResources(t *testing.T) {
 	few, err := spatial(t, "star7", "double",
-		lower.Options{Plan: plan(t, "family=stream,block=4x32,vec=1,stages=1,staging=all")})
+		lower.Options{Plan: plan(t, "family=planes,block=4x32,stages=1")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Planes of 6 rows of 34 cells: two that are read, one under way and one that slower threads still read.
-	if few.Threads != 128 || few.Shared != 4*6*34*8 {
+	// Planes of 6 rows of 36 cells, in runs of 16 bytes: one that is read, and one under way.
+	if few.Threads != 128 || few.Shared != 2*6*36*8 {
 		t.Errorf("%d threads and %d bytes", few.Threads, few.Shared)
-	}
-	// Of a wide star only the planes that are read across threads: one, two that are under way and one that slower
-	// threads still read.
-	halos, err := spatial(t, "star25", "float", lower.Options{
-		Plan: plan(t, "family=stream,block=4x64,vec=4,rows=2,stages=2,staging=halos"),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if halos.Shared != 4*16*264*4 {
-		t.Errorf("%d bytes for halos", halos.Shared)
 	}
 	tile, err := spatial(t, "star7", "double", lower.Options{
 		Plan: plan(t, "family=tile,block=1x4x32,vec=2,rows=2x1,stages=1"),
@@ -131,7 +104,7 @@ func TestResources(t *testing.T) {
 		t.Errorf("%d bytes for a tile", tile.Shared)
 	}
 	many, err := spatial(t, "star7", "double", lower.Options{
-		Plan: plan(t, "family=stream,block=4x32,vec=2,rows=4,registers=96"),
+		Plan: plan(t, "family=tile,block=1x4x32,vec=2,rows=2x4,registers=96"),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -155,12 +128,12 @@ func TestResourceLimit(t *testing.T) {
 		{"star7", "family=tile,block=1x1x1024", nil, ""},
 		{"star7", "family=tile,block=1x1x1024", small,
 			"the kernel star7 takes 1024 threads a block, and a block has 512"},
-		{"star7", "family=stream,block=8x64,vec=4,stages=1", nil, ""},
-		{"star7", "family=stream,block=8x64,vec=4,stages=1,staging=all", small,
-			"the kernel star7 takes 83200 bytes of shared memory a block, and a block has 49152"},
-		{"star25", "family=stream,block=4x32,vec=2,rows=2", nil, ""},
+		{"star7", "family=planes,block=8x64,vec=4,rows=2,stages=1", nil, ""},
+		{"star7", "family=planes,block=8x64,vec=4,rows=2,stages=1", small,
+			"the kernel star7 takes 76032 bytes of shared memory a block, and a block has 49152"},
+		{"star25", "family=planes,block=4x32,vec=2,rows=2", nil, ""},
 		// 735 registers, by estimate: the compiler decides.
-		{"star25", "family=stream,block=4x32,vec=4,rows=8", nil, ""},
+		{"star25", "family=planes,block=4x32,vec=4,rows=8", nil, ""},
 	} {
 		_, err := spatial(t, c.name, "double", lower.Options{Plan: plan(t, c.plan), Machine: c.machine})
 		got := ""

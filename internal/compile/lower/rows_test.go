@@ -31,11 +31,10 @@ all (u, v);`, dtype, low, low, low, bound, first)
 // Rows that are padded or shifted give the same bits, whatever family reads them and however planes come.
 func TestRowLayouts(t *testing.T) {
 	plans := []string{
-		"family=stream,stream=k,chunk=4,block=2x16,vec=2,rows=2,layout=%s,sizes=literals",
-		"family=stream,stream=k,chunk=0,unroll=yes,prefetch=1,block=2x32,vec=4,shuffle=yes,layout=%s",
-		"family=stream,stream=j,chunk=4,stages=2,staging=all,copy=bulk,block=2x16,vec=4,layout=%s,sizes=literals",
-		"family=stream,stream=k,chunk=8,stages=1,staging=halos,block=4x16,vec=2,layout=%s",
-		"family=stream,stream=k,chunk=8,stages=1,staging=all,copy=tensor,block=4x16,vec=4,layout=%s,sizes=literals",
+		"family=planes,stream=k,chunk=4,block=4x16,vec=2,rows=2,layout=%s,sizes=literals",
+		"family=planes,stream=k,chunk=0,unroll=2,prefetch=1,block=2x64,vec=4,layout=%s",
+		"family=planes,stream=k,chunk=7,stages=1,block=4x16,vec=2,layout=%s",
+		"family=tile,block=1x4x16,vec=4,stages=1,staging=halos,layout=%s,sizes=literals",
 		"family=tile,block=1x2x32,vec=8,rows=1x2,shuffle=yes,layout=%s,sizes=literals",
 		"family=tile,block=1x4x16,vec=1,stages=1,layout=%s",
 	}
@@ -78,7 +77,7 @@ func TestRowLayoutPlaces(t *testing.T) {
 	} {
 		p := load(t, "shifted", shiftedSource(-3, 1, c.dtype, ""))
 		m, err := lower.Program(p, lower.Options{
-			Target: lower.GPU, Plan: plan(t, "family=stream,vec=2,layout="+c.word), Bound: bind(t, p, "L=5 M=6 N=37"),
+			Target: lower.GPU, Plan: plan(t, "family=tile,vec=2,layout="+c.word), Bound: bind(t, p, "L=5 M=6 N=37"),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -187,7 +186,7 @@ func TestRowLayoutsOfVariants(t *testing.T) {
 		}
 		return list[0].Layouts[g].Lead
 	}
-	const shifted, packed = "family=stream,vec=2,layout=shifted", "family=tile,vec=2"
+	const shifted, packed = "family=planes,vec=2,layout=shifted", "family=tile,vec=2"
 	if a, b := lead(shifted, shifted), lead(shifted, packed); a != 14 || b != 0 {
 		t.Errorf("leads of %d and %d, not 14 and 0", a, b)
 	}

@@ -206,6 +206,12 @@ func (f *family) carriesOut(p *pipeline.Pipeline, o Options) error {
 	return f.spans(p)
 }
 
+// CarriesPipelines reports whether a family carries out pipelines: of a span, or of a group of statements.
+func CarriesPipelines(name string) bool {
+	f := familyNamed(name)
+	return f != nil && f.span != nil
+}
+
 // Repeats reports whether the kernels of a family carry out their iterations as often as an argument says.
 func Repeats(name string) bool {
 	f := familyNamed(name)

@@ -16,8 +16,7 @@ func init() {
 		target: GPU, rank: func(rank int) bool { return rank > 0 }, can: (*nest).tileable,
 		declare: func(axes []string) ([]schedule.Param, []schedule.Constraint) {
 			rank := len(axes)
-			shared := sharedParams("whether the cells that a block reads are copied to shared memory first", 0, 1)
-			return append(tiledParams(rank, rank-1), shared...), tiledConstraints(rank - 1)
+			return append(tiledParams(rank), sharedParams()...), tiledConstraints(rank)
 		},
 		offers:    []func(*nest, *schedule.Family){(*nest).offerPerspectives, (*nest).offerLoading, (*nest).offerRows},
 		optional:  []schedule.Param{perspectiveParam, rowsParam},

@@ -10,49 +10,23 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
-// The families of tile.go and stream.go share the machinery of this file: a thread
-// computes a small tile of cells, a vector of neighbours on the inner axis and
-// perhaps several rows. A stream sends the threads of a block along one axis,
-// plane by plane, and keeps what the next planes need in registers (2.5D
-// blocking: Zhang and Mueller 2013, section 2.2; Rawat et al. 2019, section II).
+// A thread of the family "tile" computes a small tile of cells: a vector of neighbours on the inner axis, and perhaps
+// several rows.
 //
 // There is one path for all cells. Where an access lands at a boundary is
-// worked out before the planes: indices are mapped, or where the source says
+// worked out first: indices are mapped, or where the source says
 // nothing clipped to the array, so that every load is good wherever a thread
 // stands, and only stores ask whether their cells are to be updated.
 
 // tiling is how a group's cells are shared out among threads and blocks.
 type tiling struct {
-	vec              int64 // neighbours on the inner axis that a thread moves together
-	along            map[int]share
-	stream           int   // the axis that blocks go along, or noAxis
-	chunk            int64 // planes of a block; 0 for all
-	prefetchDistance int64 // planes that are loaded before they are needed
+	vec   int64 // neighbours on the inner axis that a thread moves together
+	along map[int]share
 	// shuffle says that neighbours on the inner axis come from other lanes.
 	shuffle bool
-	// unrollStream says that the loop over planes is unrolled, so that queues move less
-	// often: to as many steps, or with 0 until they need no moves.
-	unrollStream bool
-	steps        int64
-	// shared is how many steps planes are copied to shared memory before they
-	// are needed, or without planes whether cells are; 0 keeps nothing there.
-	shared int64
-	bulk   bool // the block's copy engine fetches them
-	warp   bool // and a warp of its own tells it to
-	tensor bool // and it fetches whole planes, by tensor maps
-	// cluster is how many blocks, side by side on the axis next to the inner one, send each
-	// other the rows that both read.
-	cluster int64
-	// persists is the blocks of the whole device, which share all tiles; 0 if each tile, or chunk of one, has its own.
-	persists int64
-	split    bool // threads go on before others have read what a step reads
-	halos    bool // and only what threads do not load themselves
-	stores   kernel.Via
-	// rimless says that blocks without cells at a rim take a loop of their own.
-	rimless bool
-	// retiming says how statements are computed in pieces: "yes" or "sums"; empty
-	// if they are not.
-	retiming string
+	shared  bool // cells are copied to shared memory
+	halos   bool // and only what threads do not load themselves
+	stores  kernel.Via
 	// perspective says which axes have threads for the halo: "input", "inner" or "outer";
 	// empty if none has.
 	perspective string
@@ -68,80 +42,42 @@ type share struct {
 // width returns the cells of a block.
 func (s share) width() int64 { return s.computing() * s.blocked * s.cyclic }
 
-// tiledKernel is a group on its way to a kernel of these families.
+// tiledKernel is a group on its way to a kernel of the family.
 type tiledKernel struct {
 	*nest
 	tiling
-	written map[*ir.Array]bool
-	pre     *scope // what does not change from plane to plane
-	now     *scope // of the plane
-	// prologue says that the queues are being filled, before the loop over
-	// planes; unrolledStep counts the steps that the loop makes at a time, and phase
-	// tells apart what is named in them.
-	prologue        bool
-	unrolledStep    int64
-	phase           string
-	last            kernel.Expr // where the block's planes end, if a step may be beyond
-	pos             map[int]kernel.Expr
-	corner          map[int]kernel.Expr // where the block starts, by axis
-	block           map[int]kernel.Expr // its number, by axis
-	thread          map[int]*kernel.Var
-	rank            *kernel.Var         // the block's in its cluster; nil without clusters
-	starts          map[int]kernel.Expr // where an axis' first block starts
-	counts          map[int]kernel.Expr // how many blocks an axis has, or clusters
-	shares          *tileShares         // nil if blocks do not share tiles
-	lane            kernel.Expr         // the thread's number in the block
-	launch          []launchLoop        // over the threads of a block
-	allocs          []kernel.Stmt
-	blockReduction  *blockReduction
-	cells           []*cell // in the order of their places
-	circularBuffers []*circularBuffer
-	fetch           *bulkFetch     // nil if there are no bulk copies
-	meeting         *kernel.Buffer // where threads say what they have copied; nil if they meet at a barrier
-	slack           bool           // circular buffers have room for a step more
-	first           kernel.Expr    // the block's first plane
-	registerQueues  []*registerQueue
-	registerQueueOf map[string]*registerQueue
-	early           *retiming // nil if statements are computed at once
-	tests           rimTests  // of the loop over planes
+	written        map[*ir.Array]bool
+	pre            *scope // what all cells of a thread share
+	now            *scope // of the statement at hand
+	pos            map[int]kernel.Expr
+	corner         map[int]kernel.Expr // where the block starts, by axis
+	block          map[int]kernel.Expr // its number, by axis
+	thread         map[int]*kernel.Var
+	starts         map[int]kernel.Expr // where an axis' first block starts
+	lane           kernel.Expr         // the thread's number in the block
+	allocs         []kernel.Stmt
+	blockReduction *blockReduction
+	cells          []*cell // in the order of their places
+	rows           []*registerRow
+	rowOf          map[string]*registerRow
+	sharedTiles    []*sharedTile
 }
 
 // tiling returns the tiling that the nest's configuration asks for, if it is
 // one of a family that has such.
 func (n *nest) tiling() (tiling, bool) {
 	set := n.set
-	if !set.Has(schedule.Vector) {
+	if f := familyNamed(n.config.Family); !set.Has(schedule.Vector) || f.span != nil {
 		return tiling{}, false
 	}
-	t := tiling{vec: set.Int(schedule.Vector, 1), along: map[int]share{}, stream: noAxis}
+	t := tiling{vec: set.Int(schedule.Vector, 1), along: map[int]share{}}
 	shape := n.shape(set)
 	for i, axis := range n.axes {
 		s := shape.On[i]
 		t.along[axis] = share{threads: s.Threads, blocked: s.Vector * s.Blocked, cyclic: s.Cyclic}
 	}
-	if shape.Stream >= 0 {
-		t.stream, t.chunk, t.prefetchDistance = n.axes[shape.Stream], shape.Length, set.Int(schedule.Prefetch, 0)
-	}
-	t.shared = set.Int(schedule.Staging, 0)
-	if copies := set.Word(schedule.StagingCopy); copies != "" {
-		t.bulk, t.warp = copies != schedule.AsyncCopies, copies == copyWarp || copies == copyTensorWarp
-		t.tensor = copies == copyTensor || copies == copyTensorWarp
-	}
-	t.split = set.Word(schedule.BlockBarrier) == schedule.SplitBarrier
-	t.cluster = set.Int(schedule.ClusterBlocks, 1)
-	t.persists = n.opts.persistentBlocks(set.Int(schedule.PersistentBlocks, 0))
-	if len(n.reductions()) > 0 {
-		t.cluster, t.persists = 1, 0
-	}
-	t.rimless = set.Word(schedule.RimlessLoop) == schedule.OwnLoop
+	t.shared = set.Int(schedule.Staging, 0) > 0
 	t.halos = set.Word(schedule.StagedPart) == schedule.HaloCells
-	if word := set.Word(schedule.Retiming); word != "no" {
-		t.retiming = word
-	}
-	if v, ok := set.Get(schedule.StreamUnroll); ok && !v.Equal(schedule.No) {
-		t.unrollStream = true
-		t.steps = set.Int(schedule.StreamUnroll, 0)
-	}
 	t.shuffle = set.Is(schedule.LaneExchange)
 	t.stores = storePath(set)
 	if word := set.Word(schedule.Perspective); word != "" && word != outputPerspective {
@@ -158,16 +94,6 @@ func (n *nest) shape(set schedule.ByRole) schedule.Shape {
 		names[i] = n.Program.Axes[axis]
 	}
 	return set.Shape(names)
-}
-
-func without(list []int, x int) []int {
-	var out []int
-	for _, y := range list {
-		if y != x {
-			out = append(out, y)
-		}
-	}
-	return out
 }
 
 func (n *nest) axisNamed(name string) int {
@@ -200,7 +126,7 @@ func (n *nest) tiledKernel() ([]kernel.Stmt, []func()) {
 	w := &tiledKernel{
 		nest: n, tiling: t, written: map[*ir.Array]bool{}, pre: newScope(nil),
 		pos: map[int]kernel.Expr{}, corner: map[int]kernel.Expr{}, thread: map[int]*kernel.Var{},
-		registerQueueOf: map[string]*registerQueue{},
+		rowOf: map[string]*registerRow{},
 	}
 	for _, s := range n.stmts {
 		if s.src.Array != nil {
@@ -214,84 +140,18 @@ func (n *nest) tiledKernel() ([]kernel.Stmt, []func()) {
 	n.aligned = lanes != nil
 	w.blockReduction = n.newBlockReduction(w.blocks(), w.threads(), w.cellsOfBlock(), lanes)
 	wrap := w.geometry()
-	if w.persists > 0 {
-		if w.shareTiles(); w.resourceLimit != nil {
-			return nil, nil
-		}
-		return wrap(w.pre), nil
-	}
-	w.stand(nil)
+	w.stand()
 	w.blockReduction.begin(w.pre)
-	if w.stream == noAxis {
-		w.now = w.pre
-		w.tiles()
-		w.plan()
-		if w.makeCircularBuffers(); w.resourceLimit != nil {
-			return nil, nil
-		}
-		w.fillCircularBuffers()
-		w.load()
-		w.compute()
-		return wrap(w.pre), w.blockReduction.after()
-	}
-	first := w.pos[w.stream]
-	last := w.pre.let(w.env, "last", w.Program.Axes[w.stream]+"_end", w.end(first))
-	common := w.planes(first, last)
-	if w.resourceLimit != nil {
-		return nil, nil
-	}
-	w.endCluster(common)
-	return wrap(common), w.blockReduction.after()
-}
-
-// planes computes a tile's planes from one on and before another. It returns where all threads of the block do that.
-func (w *tiledKernel) planes(first, last kernel.Expr) *scope {
-	axis := w.stream
 	w.now = w.pre
 	w.tiles()
-	if w.retiming != "" {
-		first = w.retime(first)
-	}
-	w.first = first
 	w.plan()
-	if w.makeCircularBuffers(); w.resourceLimit != nil {
-		return nil
+	if w.makeSharedTiles(); w.resourceLimit != nil {
+		return nil, nil
 	}
-	w.meetShare()
-	common := w.readyBulk()
-	w.readyMeeting()
-	w.prologue, w.phase = true, "first"
-	w.startBulk(last)
+	w.fillSharedTiles()
 	w.load()
-	w.startCircularBuffers()
-	w.prologue, w.phase = false, ""
-	v := kernel.NewVar(w.pre.free(w.env, w.Program.Axes[axis]), types.I64)
-	w.now = w.inside(w.pre)
-	unrollFactor := w.unrollFactor()
-	for w.unrolledStep = range unrollFactor {
-		w.pos[axis] = kernel.Add(kernel.V(v), kernel.I(w.unrolledStep*w.step()))
-		if w.unrolledStep > 0 {
-			w.phase = fmt.Sprintf("s%d", w.unrolledStep)
-			w.last = last
-		}
-		for _, c := range w.cells {
-			c.vals = map[*ir.Temp]kernel.Expr{}
-		}
-		w.keepOwn()
-		w.feedCircularBuffers(last)
-		w.load()
-		w.compute()
-		w.leaveStep()
-	}
-	w.shift()
-	if w.early != nil {
-		w.shiftParts()
-	}
-	w.pre.emit(w.rimlessLoop(first, last, &kernel.Loop{
-		Var: v, Lo: first, Hi: last, Step: kernel.I(unrollFactor * w.step()), Body: w.now.stmts,
-	}))
-	w.produce(common, last)
-	return common
+	w.compute()
+	return wrap(w.pre), w.blockReduction.after()
 }
 
 // threads is the number of threads of a block.
@@ -303,16 +163,11 @@ func (w *tiledKernel) threads() int64 {
 	return n
 }
 
-// cellsOfBlock is the number of cells of a block; 0 if it goes along an axis
-// to its end.
+// cellsOfBlock is the number of cells of a block.
 func (w *tiledKernel) cellsOfBlock() int64 {
 	n := int64(1)
 	for _, axis := range w.axes {
-		if axis == w.stream {
-			n *= w.chunk
-		} else {
-			n *= w.along[axis].width()
-		}
+		n *= w.along[axis].width()
 	}
 	return n
 }
@@ -338,10 +193,6 @@ func (w *tiledKernel) blocksOn(axis int) (start, count kernel.Expr) {
 		start = segmentStart(sp.lo)
 	case axis == w.inner() && w.vec > 1:
 		start = w.down(sp.lo, w.vec)
-	case axis == w.stream && w.chunk == 0:
-		return start, kernel.I(1)
-	case axis == w.stream:
-		width = w.chunk
 	}
 	return start, kernel.CeilDiv(kernel.Max(kernel.Sub(sp.hi, start), kernel.I(0)), kernel.I(width))
 }
@@ -352,24 +203,12 @@ func (w *tiledKernel) inside(outer *scope) *scope {
 	return &scope{outer: outer, named: map[string][]*kernel.Let{}, names: w.pre.names, tried: w.pre.tried}
 }
 
-// free returns a name that is free in scope.
-func (s *scope) free(e *env, name string) string { return s.declare(e, name, types.I64).Name }
-
-// end returns where the planes of a block end.
-func (w *tiledKernel) end(first kernel.Expr) kernel.Expr {
-	hi := w.span[w.stream].hi
-	if w.chunk == 0 {
-		return hi
-	}
-	return kernel.Min(kernel.Add(first, kernel.I(w.chunk)), hi)
-}
-
 // geometry names where each thread stands and returns what wraps a body in the
 // loops of blocks and threads.
 func (w *tiledKernel) geometry() func(*scope) []kernel.Stmt {
 	head := newScope(nil)
 	start, count := map[int]kernel.Expr{}, map[int]kernel.Expr{}
-	w.starts, w.counts = start, count
+	w.starts = start
 	for i := len(w.axes) - 1; i >= 0; i-- {
 		axis := w.axes[i]
 		w.nameBounds(head, axis)
@@ -388,30 +227,19 @@ func (w *tiledKernel) geometry() func(*scope) []kernel.Stmt {
 	}
 	w.block = map[int]kernel.Expr{}
 	var rest []int // the axes whose blocks share the launch's third dimension
-	var cluster []launchLoop
-	if w.persists > 0 {
-		blocks, cluster = w.shareLaunch(head)
-	}
-	for i := len(w.axes) - 1; i >= 0 && w.persists == 0; i-- {
+	for i := len(w.axes) - 1; i >= 0; i-- {
 		axis := w.axes[i]
 		if n, ok := kernel.IntLit(count[axis]); ok && n == 1 {
 			w.block[axis] = kernel.I(0)
 			continue
 		}
-		if i < len(w.axes)-2 && axis != w.clusterAxis() {
+		if i < len(w.axes)-2 {
 			rest = append(rest, axis)
 			continue
 		}
 		v := head.declare(w.env, w.Program.Axes[axis]+"_block", types.I64)
 		w.block[axis] = kernel.V(v)
-		tag := kernel.Tag(len(blocks))
-		if axis == w.clusterAxis() {
-			w.rank = head.declare(w.env, w.Program.Axes[axis]+"_rank", types.I64)
-			cluster = append(cluster, launchLoop{w.rank, kernel.I(w.cluster), kernel.ClusterX + tag})
-			w.block[axis] = kernel.Add(kernel.Mul(kernel.V(v), kernel.I(w.cluster)), kernel.V(w.rank))
-			count[axis] = kernel.CeilDiv(count[axis], kernel.I(w.cluster)) // of clusters
-		}
-		blocks = append(blocks, launchLoop{v, count[axis], kernel.BlockX + tag})
+		blocks = append(blocks, launchLoop{v, count[axis], kernel.BlockX + kernel.Tag(len(blocks))})
 	}
 	if len(rest) > 0 {
 		total, name := kernel.I(1), "outer"
@@ -434,30 +262,19 @@ func (w *tiledKernel) geometry() func(*scope) []kernel.Stmt {
 	}
 	w.allocs = w.blockReduction.allocs(head)
 	w.pre = newScope(head)
-	w.lane, w.launch = number(threads), threads
+	w.lane = number(threads)
 	return func(body *scope) []kernel.Stmt {
 		w.blockReduction.end(body, number(threads), number(blocks))
 		list := append(w.allocs, wrapped(threads, body.stmts)...)
-		return append(head.stmts, wrapped(blocks, wrapped(cluster, list))...)
+		return append(head.stmts, wrapped(blocks, list)...)
 	}
 }
 
-// stand names where the block's tile starts and where its threads stand. first is the tile's first plane; nil if the
-// block's number says which that is.
-func (w *tiledKernel) stand(first kernel.Expr) {
+// stand names where the block's tile starts and where its threads stand.
+func (w *tiledKernel) stand() {
 	for _, axis := range w.axes {
-		width := w.along[axis].width()
-		if axis == w.stream {
-			width = w.chunk
-		}
-		x := kernel.Add(w.starts[axis], kernel.Mul(w.block[axis], kernel.I(width)))
+		x := kernel.Add(w.starts[axis], kernel.Mul(w.block[axis], kernel.I(w.along[axis].width())))
 		name := w.Program.Axes[axis]
-		if axis == w.stream {
-			name += "_first"
-			if first != nil {
-				x = first
-			}
-		}
 		w.corner[axis] = x
 		if at, ok := w.threadAt(axis); ok {
 			x = kernel.Add(x, kernel.Mul(at, kernel.I(w.along[axis].blocked)))
@@ -494,35 +311,18 @@ func (w *tiledKernel) tiles() {
 }
 
 // exact reports whether threads have no positions outside the span of an axis.
-func (w *tiledKernel) exact(axis int) bool {
-	if axis == w.stream && w.unrollStream {
-		return false // the last steps of a block may be beyond its end
-	}
-	if axis == w.clusterAxis() {
-		return false // a cluster's last blocks may be
-	}
-	return axis != w.inner() && w.along[axis].width() == 1
-}
-
-// scopeOf returns where a value that varies with an axis is named.
-func (w *tiledKernel) scopeOf(axis int) (*scope, string) {
-	if axis == w.stream {
-		return w.now, w.phase
-	}
-	return w.pre, ""
-}
+func (w *tiledKernel) exact(axis int) bool { return axis != w.inner() && w.along[axis].width() == 1 }
 
 // index maps one index of an access at an offset from the thread's position,
 // so that it can be loaded wherever the thread is.
 func (w *tiledKernel) index(a *ir.Array, d int, axis int, off int64) index {
-	_, phase := w.scopeOf(axis)
 	holds := a.Holds(d)
-	out := index{axis: axis, offset: off, plain: true, key: fmt.Sprintf("%d%+d%s", axis, off, phase)}
+	out := index{axis: axis, offset: off, plain: true, key: fmt.Sprintf("%d%+d", axis, off)}
 	out.at = kernel.Add(w.pos[axis], kernel.I(off))
 	low, high := true, true
 	ix, c := ir.Index{Axis: axis, Offset: off}, w.cells[0]
 	if axis != w.inner() { // no thread starts before the span
-		low = c.crosses(ir.Index{Axis: axis, Offset: off - w.lead(axis)}, holds.Lo, c.loBounds, -1)
+		low = c.crosses(ix, holds.Lo, c.loBounds, -1)
 	}
 	if w.exact(axis) {
 		high = c.crosses(ix, holds.Hi, c.hiBounds, 1)
@@ -530,19 +330,14 @@ func (w *tiledKernel) index(a *ir.Array, d int, axis int, off int64) index {
 	if !low && !high {
 		return out
 	}
-	name := c.offsetName(out)
-	if phase != "" {
-		name += "_" + phase
-	}
-	return w.mapped(a, d, out, name, low, high)
+	return w.mapped(a, d, out, c.offsetName(out), low, high)
 }
 
 // mapped is throughFaces for whatever cell the index belongs to: equal ranges
 // and boundaries share what they need.
 func (w *tiledKernel) mapped(a *ir.Array, d int, raw index, name string, low, high bool) index {
-	s, _ := w.scopeOf(raw.axis)
 	key := fmt.Sprintf("map:%s:%s:%s", w.rangeKey(a.Holds(d)), facesKey(w.Program, a.Dims[d].Faces), raw.key)
-	return w.cells[0].throughFaces(s, a, d, raw, key, name, low, high)
+	return w.cells[0].throughFaces(w.pre, a, d, raw, key, name, low, high)
 }
 
 func (w *tiledKernel) rangeKey(r ir.Range) string {
@@ -573,54 +368,31 @@ func facesKey(p *ir.Program, f ir.Faces) string {
 }
 
 // start returns the element at which the row of an access starts, less the
-// position on the inner axis. What changes from plane to plane is apart from
-// what does not.
+// position on the inner axis.
 func (w *tiledKernel) start(st *store, idx []index) kernel.Expr {
 	last := len(idx) - 1
-	var fixed, moving kernel.Expr
-	add := func(to *kernel.Expr, x kernel.Expr) {
-		if *to == nil {
-			*to = x
+	var sum kernel.Expr
+	add := func(x kernel.Expr) {
+		if sum == nil {
+			sum = x
 		} else {
-			*to = kernel.Add(*to, x)
+			sum = kernel.Add(sum, x)
 		}
 	}
-	key, moves := "row:"+st.shapeKey(), ""
-	name := "row"
+	key, name := "row:"+st.shapeKey(), "row"
 	if w.cells[0].rowName(st) != "row" {
 		name = st.name + "_row"
-	}
-	plane := st.name + "_plane"
-	if name == "row" {
-		plane = "plane"
 	}
 	for d, x := range idx[:last] {
 		rel := kernel.Sub(x.at, st.dims[d].lo(w.size))
 		stride := w.pre.let(w.env, fmt.Sprintf("stride:%s:%d", st.shapeKey(), d),
 			st.name+"_stride", st.stride(d, w.size))
-		term := kernel.Mul(rel, stride)
-		if x.axis == w.stream {
-			add(&moving, term)
-			moves += x.key
-			plane += w.cells[0].rowSuffix(x)
-		} else {
-			add(&fixed, term)
-			key += x.key + ";"
-			name += w.cells[0].rowSuffix(x)
-		}
+		add(kernel.Mul(rel, stride))
+		key += x.key + ";"
+		name += w.cells[0].rowSuffix(x)
 	}
-	origin := kernel.Sub(kernel.I(st.layout.Lead), st.dims[last].lo(w.size))
-	add(&fixed, origin)
-	row := w.pre.let(w.env, key, name, fixed)
-	if moving == nil {
-		return row
-	}
-	if w.phase != "" {
-		plane += "_" + w.phase
-		name += "_" + w.phase
-	}
-	p := w.now.let(w.env, "plane:"+st.shapeKey()+moves, plane, moving)
-	return kernel.Add(p, row)
+	add(kernel.Sub(kernel.I(st.layout.Lead), st.dims[last].lo(w.size)))
+	return w.pre.let(w.env, key, name, sum)
 }
 
 // element returns the element that an access at an inner position lands on.
@@ -630,14 +402,4 @@ func (w *tiledKernel) element(st *store, idx []index) kernel.Expr {
 	}
 	last := len(idx) - 1
 	return kernel.Add(w.start(st, idx), idx[last].at)
-}
-
-// moves reports whether an access changes from plane to plane.
-func (w *tiledKernel) moves(a *ir.Access) bool {
-	for _, ix := range a.Index {
-		if ix.Axis == w.stream {
-			return true
-		}
-	}
-	return false
 }

@@ -14,10 +14,6 @@ import (
 // stores ask whether the cell is one to be updated. Only a statement that is
 // confined to its cells runs at no others.
 func (w *tiledKernel) compute() {
-	if w.early != nil {
-		w.computePieces()
-		return
-	}
 	for _, s := range w.stmts {
 		for from := 0; from < len(w.cells); from += int(w.vec) {
 			vector := w.cells[from : from+int(w.vec)]
@@ -25,7 +21,7 @@ func (w *tiledKernel) compute() {
 				w.guardedVector(s, vector)
 				continue
 			}
-			w.put(s, vector, w.values(s, s.src.Value, vector))
+			w.put(s, vector, w.values(s, vector))
 		}
 	}
 }
@@ -40,6 +36,15 @@ func (w *tiledKernel) confined(s *statement) bool {
 		}
 	}
 	return w.readsForeign(s)
+}
+
+// readsForeign reports whether a statement reads a temp of an earlier kernel.
+func (n *nest) readsForeign(s *statement) (foreign bool) {
+	ir.Walk(s.src.Value, func(e ir.Expr) {
+		t, ok := e.(ir.TempRef)
+		foreign = foreign || ok && !n.local[t.Temp]
+	})
+	return foreign
 }
 
 // guardedVector runs a statement at those cells of a vector that are the statement's.
@@ -109,11 +114,11 @@ func (w *tiledKernel) when(cond kernel.Expr, list []kernel.Stmt) {
 }
 
 // values computes what a statement gives to a vector of cells.
-func (w *tiledKernel) values(s *statement, of ir.Expr, vector []*cell) []kernel.Expr {
+func (w *tiledKernel) values(s *statement, vector []*cell) []kernel.Expr {
 	var values []kernel.Expr
 	for _, c := range vector {
 		c.body = w.now
-		value := c.expr(of)
+		value := c.expr(s.src.Value)
 		switch value.(type) {
 		case *kernel.Lit, *kernel.Ref:
 		default:
@@ -257,7 +262,7 @@ var segmentOf = stretch{first: ir.Segment - 1}
 // reaches returns the condition under which a stretch reaches a box; nil if it always
 // does.
 func (w *tiledKernel) reaches(cells analysis.Cells, place map[int]int64, run stretch) kernel.Expr {
-	var fixed, moving kernel.Expr
+	var all kernel.Expr
 	key := fmt.Sprintf("within:%d:%d", run.first, run.last)
 	for _, axis := range w.axes {
 		r := cells.Box[axis]
@@ -268,48 +273,29 @@ func (w *tiledKernel) reaches(cells analysis.Cells, place map[int]int64, run str
 			first, last = kernel.Add(first, kernel.I(run.first)), kernel.Add(first, kernel.I(run.last))
 		}
 		exact := w.exact(axis)
-		to := &fixed
-		if axis == w.stream {
-			to = &moving
-		}
 		lo, hi := r.Lo, r.Hi
 		if !(axis != w.inner() && (len(lo) == 0 || sameBounds(lo, sp.loBounds))) {
-			*to = conj(*to, kernel.Ge(first, w.low(lo, sp.lo)))
+			all = conj(all, kernel.Ge(first, w.low(lo, sp.lo)))
 		}
 		if !(exact && (len(hi) == 0 || sameBounds(hi, sp.hiBounds))) {
-			*to = conj(*to, kernel.Le(last, w.high(hi, kernel.Sub(sp.hi, kernel.I(1)))))
+			all = conj(all, kernel.Le(last, w.high(hi, kernel.Sub(sp.hi, kernel.I(1)))))
 		}
-		if axis != w.stream {
-			key += fmt.Sprintf(":%d:%s", place[axis], w.rangeKey(r))
-		}
+		key += fmt.Sprintf(":%d:%s", place[axis], w.rangeKey(r))
 	}
 	if own := w.hasCells(); own != nil {
-		fixed = conj(fixed, own)
+		all = conj(all, own)
 	}
-	if w.last != nil {
-		moving = conj(moving, kernel.Lt(w.pos[w.stream], w.last))
+	if all == nil {
+		return nil
 	}
-	if fixed != nil {
-		name := "inside"
-		switch {
-		case run == segmentOf:
-			name = "segment_inside"
-		case run.last > 0:
-			name = "all_inside"
-		}
-		fixed = w.pre.let(w.env, key, name, fixed)
+	name := "inside"
+	switch {
+	case run == segmentOf:
+		name = "segment_inside"
+	case run.last > 0:
+		name = "all_inside"
 	}
-	if w.rimless {
-		if moving != nil {
-			inChunk := fmt.Sprintf("chunk:%d:%s%s", place[w.stream], w.rangeKey(cells.Box[w.stream]), w.phase)
-			moving = w.now.let(w.env, inChunk, "in_chunk", moving)
-		}
-		w.tests.add(w.rangeKeys(cells), cells, fixed, moving)
-	}
-	if moving == nil {
-		return fixed
-	}
-	return conj(fixed, moving)
+	return w.pre.let(w.env, key, name, all)
 }
 
 // value returns what an access of a cell of the thread's tile reads.
@@ -319,15 +305,11 @@ func (w *tiledKernel) value(c *cell, a *ir.Access) kernel.Expr {
 		return value
 	}
 	if w.readsRow(a) {
-		ch, at, x := w.row(a, c.place)
-		return ch.held[at][x]
+		r, x := w.row(a, c.place)
+		return r.held[x]
 	}
 	value, key := w.anywhere(c, a)
-	s := w.pre
-	if w.moves(a) {
-		s = w.now
-	}
-	return s.let(w.env, key, a.Array.Name+"_value", value)
+	return w.pre.let(w.env, key, a.Array.Name+"_value", value)
 }
 
 // anywhere loads what an access reads at a cell of the thread's tile, wherever
@@ -358,3 +340,6 @@ func (w *tiledKernel) fixedIndex(a *ir.Array, d int, at int64) index {
 	c.row, c.body, c.edge = row, body, edge
 	return out
 }
+
+// threadNumber names the thread's number in the block.
+func (w *tiledKernel) threadNumber() kernel.Expr { return w.pre.let(w.env, "lane", "lane", w.lane) }

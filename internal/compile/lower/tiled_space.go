@@ -6,8 +6,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
-// The parameters that the families "tile" and "stream" share. Lists are in the
-// order of the axes, the inner one last.
+// The parameters of the family "tile". Lists are in the order of the axes, the inner one last.
 
 const (
 	garvey   = "Garvey 2018, section 4"
@@ -17,13 +16,14 @@ const (
 )
 
 // sharedParams are the parameters of what a block holds in shared memory.
-func sharedParams(doc string, values ...int64) []schedule.Param {
-	some := schedule.Numbers(values[1:]...)
+func sharedParams() []schedule.Param {
+	some := schedule.Numbers(1)
 	return []schedule.Param{
 		{
-			Name: "stages", Doc: doc, Role: schedule.Staging,
+			Name: "stages", Role: schedule.Staging,
+			Doc:    "whether the cells that a block reads are copied to shared memory first",
 			Source: "Rawat et al. 2019, section III-A; Garvey 2018, section 6.1",
-			Values: schedule.Numbers(values...), Default: schedule.Int(0),
+			Values: schedule.Numbers(0, 1), Default: schedule.Int(0),
 			Needs: []schedule.Need{
 				{Capability: machine.Shared, Values: some}, {Capability: machine.AsyncCopy, Values: some},
 			},
@@ -31,8 +31,7 @@ func sharedParams(doc string, values ...int64) []schedule.Param {
 		{
 			Name: "staging", Role: schedule.StagedPart,
 			Doc: "what is copied there: all that a block reads, or its halos, and threads store their own " +
-				"cells from registers; streams without accesses to corners do the latter by default, which keeps the " +
-				"middle plane alone there",
+				"cells from registers",
 			Source: "Zhang and Mueller 2013, section 2.2; Rawat et al. 2019, section III",
 			Values: schedule.Words(schedule.AllCells, schedule.HaloCells), Default: schedule.Word(schedule.AllCells),
 			When: []schedule.Condition{schedule.When("stages", some...)},
@@ -40,17 +39,16 @@ func sharedParams(doc string, values ...int64) []schedule.Param {
 	}
 }
 
-// tiledParams are the parameters of threads that are spread over so many axes,
-// outer of which are not the inner one.
-func tiledParams(spread, outer int) []schedule.Param {
-	outer = min(outer, 2)
-	shapes := blockShapes(min(spread, 3))
+// tiledParams are the parameters of threads that are spread over so many axes.
+func tiledParams(rank int) []schedule.Param {
+	outer := min(rank-1, 2)
+	shapes := blockShapes(min(rank, 3))
 	params := []schedule.Param{
 		{
 			Name: "block", Role: schedule.Threads, Axis: schedule.InnerAxis,
 			Doc:    "threads of a block on the innermost axes that threads are spread over",
 			Source: zhang, Values: shapes, Default: shapes[0],
-			Finer: func() []schedule.Value { return allThreadBlocks(min(spread, 3)) },
+			Finer: func() []schedule.Value { return allThreadBlocks(min(rank, 3)) },
 		},
 		{
 			Name: "vec", Role: schedule.Vector, Axis: schedule.InnerAxis,
@@ -99,9 +97,9 @@ func tiledParams(spread, outer int) []schedule.Param {
 	)
 }
 
-func tiledConstraints(outer int) []schedule.Constraint {
+func tiledConstraints(rank int) []schedule.Constraint {
 	cells := []string{"vec", "repeat"}
-	if outer > 0 {
+	if rank > 1 {
 		cells = append(cells, "rows")
 	}
 	return []schedule.Constraint{

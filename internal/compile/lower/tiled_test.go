@@ -9,8 +9,8 @@ import (
 
 // Threads beyond a row's end hold cells of its last vector, and nobody may take
 // those for what the boundary makes of the cells there: neither from lanes nor
-// from queues that were filled before the planes in shared memory.
-func TestStreamsAtRowEnds(t *testing.T) {
+// from shared memory.
+func TestTilesAtRowEnds(t *testing.T) {
 	p := load(t, "ends", `
 parameter L, M, N;
 iterator k, j, i;
@@ -23,10 +23,9 @@ stencil s (out, in) {
 s (v, u);`)
 	for _, sizes := range []string{"L=3 M=5 N=130", "L=9 M=3 N=67", "L=2 M=12 N=1"} {
 		for _, text := range []string{
-			"family=stream,stream=j,chunk=8,stages=3,prefetch=2,block=1x128,vec=2,shuffle=yes,sizes=literals",
-			"family=stream,stream=j,chunk=4,stages=1,prefetch=1,unroll=yes,block=2x32,vec=4,shuffle=yes,sizes=literals",
-			"family=stream,stream=k,chunk=4,stages=2,prefetch=1,block=4x32,vec=2,rows=2,shuffle=yes,sizes=literals",
-			"family=stream,stream=k,prefetch=2,planes=2,block=4x32,vec=2,repeat=1x2,shuffle=yes,sizes=literals",
+			"family=tile,block=1x1x128,vec=2,shuffle=yes,stages=1,sizes=literals",
+			"family=tile,block=1x2x32,vec=4,shuffle=yes,stages=1,staging=halos,sizes=literals",
+			"family=tile,block=1x4x32,vec=2,rows=1x2,repeat=1x1x2,shuffle=yes",
 			"family=tile,block=1x4x32,vec=8,rows=1x2,shuffle=yes,sizes=literals",
 		} {
 			for _, strict := range []bool{true, false} {
@@ -75,11 +74,9 @@ s (o, wide, a, b);`
 		"family=tile,block=1x32,vec=2,repeat=1x2,shuffle=yes,sizes=literals",
 		"family=tile,stages=1,staging=halos,block=1x32,vec=2,shuffle=yes,load=image",
 		"family=tile,stages=1,staging=all,block=2x16,vec=4",
-		"family=stream,stream=j,chunk=0,planes=2,stages=2,staging=halos,block=32,vec=2,repeat=4,shuffle=no," +
-			"load=plain,sizes=literals,cse=yes",
-		"family=stream,stream=j,chunk=4,stages=1,staging=halos,prefetch=1,block=32,vec=4,shuffle=yes",
-		"family=stream,stream=j,chunk=4,stages=2,staging=all,copy=bulk,block=32,vec=8,sizes=literals",
-		"family=stream,stream=j,chunk=4,unroll=yes,prefetch=2,block=32,vec=4,load=image,sizes=literals",
+		"family=tile,stages=1,staging=halos,block=1x32,vec=2,repeat=1x4,load=plain,sizes=literals,cse=yes",
+		"family=tile,stages=1,staging=halos,block=1x32,vec=4,shuffle=yes",
+		"family=tile,block=1x32,vec=8,load=image,sizes=literals",
 	}
 	for n, c := range cases {
 		p := load(t, "range", fmt.Sprintf(frame, c.a, c.b, c.boundaries, c.fusionVariant))

@@ -23,7 +23,7 @@ iterate 4 { heat (next, u); swap (next, u); }`
 func TestVariants(t *testing.T) {
 	p := load(t, "variants", variantsText)
 	var plans []schedule.Plan
-	for _, text := range []string{"family=cells", "family=tile,vec=4", "family=stream,vec=2"} {
+	for _, text := range []string{"family=cells", "family=tile,vec=4", "family=planes,vec=2"} {
 		plan, err := schedule.ParsePlan(text)
 		if err != nil {
 			t.Fatal(err)

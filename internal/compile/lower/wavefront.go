@@ -3,8 +3,6 @@ package lower
 import (
 	"fmt"
 
-	"github.com/gridloom/gridloom/internal/compile/graph"
-	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/pipeline"
@@ -243,29 +241,4 @@ func least(x, y kernel.Expr) kernel.Expr {
 		return y
 	}
 	return kernel.Min(x, y)
-}
-
-// insideOf returns the cells of a stage on an axis at which its statement assigns, no access
-// crosses a boundary, and places are positions.
-func (s *spanKernel) insideOf(st *pipeline.Stage, k int) ir.Range {
-	axis, dim := s.axes[k], st.Dim(s.axes[k])
-	r := ir.Range{Lo: []ir.Affine{dim.Lo}, Hi: []ir.Affine{dim.Hi}}
-	r.Clip(st.Stmt.Domain[axis])
-	_ = st.Accesses(func(a *ir.Access, _ *graph.Value) error {
-		for d, ix := range a.Index {
-			if ix.Axis != axis {
-				continue
-			}
-			in, faces := a.Array.Holds(d).Shift(-ix.Offset), a.Array.Dims[d].Faces
-			if faces.Low.Kind == ir.None {
-				in.Lo = nil
-			}
-			if faces.High.Kind == ir.None {
-				in.Hi = nil
-			}
-			r.Clip(in)
-		}
-		return nil
-	})
-	return r
 }

@@ -127,3 +127,38 @@ func (p *Pipeline) facts() DepthFacts {
 	f.Bytes = float64(bytes) / float64(p.Span.Depth)
 	return f
 }
+
+// Inside returns the cells of a stage on an axis at which its statement assigns, no access crosses a boundary, and
+// places are positions.
+func (p *Pipeline) Inside(st *Stage, k int) ir.Range {
+	axis, dim := p.Axes[k], st.Dim(p.Axes[k])
+	r := ir.Range{Lo: []ir.Affine{dim.Lo}, Hi: []ir.Affine{dim.Hi}}
+	r.Clip(st.Stmt.Domain[axis])
+	_ = st.Accesses(func(a *ir.Access, _ *graph.Value) error {
+		for d, ix := range a.Index {
+			if ix.Axis != axis {
+				continue
+			}
+			in, faces := a.Array.Holds(d).Shift(-ix.Offset), a.Array.Dims[d].Faces
+			if faces.Low.Kind == ir.None {
+				in.Lo = nil
+			}
+			if faces.High.Kind == ir.None {
+				in.Hi = nil
+			}
+			r.Clip(in)
+		}
+		return nil
+	})
+	return r
+}
+
+// CrossesNothing reports whether a stage's statement crosses no boundary where it assigns cells.
+func (p *Pipeline) CrossesNothing(st *Stage) bool {
+	for k, axis := range p.Axes {
+		if !p.Inside(st, k).Equal(st.Stmt.Domain[axis]) {
+			return false
+		}
+	}
+	return true
+}

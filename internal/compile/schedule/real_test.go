@@ -33,15 +33,25 @@ func TestRealSpacesAreFast(t *testing.T) {
 		counter := s.Counter()
 		n, counted := counter.Count(), asked
 		var sample []schedule.Config
-		for range 1000 {
-			sample = append(sample, counter.Draw(rng))
+		draw := func(from *schedule.Counter) int { // how often a draw asks
+			before := asked
+			for range 1000 {
+				sample = append(sample, from.Draw(rng))
+			}
+			return (asked - before) / 1000
 		}
-		drawn := (asked - counted) / len(sample)
-		t.Logf("%d axes: constraints were asked %d times to count, %d times for a draw", rank, counted, drawn)
-		if counted > forCount || drawn > forEach || rank > 1 && drawn == 0 {
-			t.Errorf("%d axes: constraints were asked %d times to count, %d times for a draw", rank, counted, drawn)
+		drawn := draw(counter)
+		// Families that have no constraints may be almost all of the space.
+		some := schedule.Space{Families: slices.DeleteFunc(slices.Clone(s.Families),
+			func(f schedule.Family) bool { return len(f.Constraints) == 0 })}
+		fewer := draw(some.Counter())
+		t.Logf("%d axes: constraints were asked %d times to count, %d or %d times for a draw", rank, counted, drawn,
+			fewer)
+		if counted > forCount || max(drawn, fewer) > forEach || rank > 1 && fewer == 0 {
+			t.Errorf("%d axes: constraints were asked %d times to count, %d or %d times for a draw", rank, counted,
+				drawn, fewer)
 		}
-		if rank > 1 && n.Cmp(big.NewInt(1_000_000)) < 0 || len(sample) != 1000 {
+		if rank > 1 && n.Cmp(big.NewInt(1_000_000)) < 0 || len(sample) != 2000 {
 			t.Errorf("%d axes: %v members, %d in the sample", rank, n, len(sample))
 		}
 		for _, c := range sample {
@@ -64,20 +74,20 @@ func TestRealSpacesAgainstBruteForce(t *testing.T) {
 			"family=tile", "block<=64", "registers=0|255", "load=plain", "sizes!=literals", "store=plain",
 		}},
 		{axes[2:], []string{
-			"family=stream", "vec<=2", "chunk=0|8|12", "block=64|32|16|512", "registers>=128", "load=plain",
-			"sizes=arguments", "unroll=no", "stages<=1", "prefetch=0", "rimless=own",
+			"family=planes", "vec<=2", "chunk=0|7|32", "block=64|32|512", "registers>=128", "sizes=arguments",
+			"unroll=0", "stages<=1", "loads=together|first", "stores=together", "columns!=halos",
 		}},
 		{axes[1:], []string{
 			"family=tile", "block=1x2x32|4x4x64|8x2x16", "repeat<=2", "shuffle=yes", "load!=plain", "sizes=arguments",
 		}},
 		{axes[1:], []string{
-			"family!=cells", "vec>=4", "rows<=4", "repeat=1x1|2x1|1x4|1x1x1|4x1x2", "block=4x64|8x16|1x4x64",
-			"registers=0|64", "load=plain", "sizes=literals", "store=plain", "chunk=4|12", "stages=2", "prefetch=1",
-			"rimless=common",
+			"family!=cells", "vec>=4", "rows<=4", "repeat=1x1x1|4x1x2|2x1x4", "block=4x64|8x16|1x4x64",
+			"registers=0|64", "load=plain", "sizes=literals", "store=plain", "chunk=4|16", "stages=1", "prefetch=1",
+			"loads=terms", "columns=grids|none",
 		}},
 		{axes, []string{
-			"family=stream", "stream=j", "repeat=1x1x1|2x1x2", "vec=2", "block=1x4x64|2x2x16", "chunk=8", "load=plain",
-			"registers=96|0", "sizes=arguments", "store=plain", "rimless=common",
+			"family=tile", "repeat=1x1x1|2x1x2", "vec=2", "block=1x4x64|2x2x16", "load=plain", "registers=96|0",
+			"sizes=arguments", "store=plain",
 		}},
 	} {
 		s := lower.Space(lower.GPU, test.axes)

@@ -11,7 +11,7 @@ import (
 // only with certain values of others, these have them. The name "family"
 // chooses among the families themselves.
 //
-//	s.Fix("family", Word("stream"))
+//	s.Fix("family", Word("planes"))
 //	s.Fix("vec", Int(2), Int(4))
 func (s Space) Fix(name string, values ...Value) (Space, error) {
 	if name == FamilyName {

@@ -35,8 +35,6 @@ const (
 	Stream
 	// StreamLength is the planes of a block on that axis; 0 is the whole axis.
 	StreamLength
-	// StreamPlanes is the planes that a thread computes in one step.
-	StreamPlanes
 	// StreamUnroll is the unroll factor of the streaming loop.
 	StreamUnroll
 
@@ -178,7 +176,7 @@ var roleNames = [roleCount]string{
 	NoRole: "none", Choice: "family",
 	Threads: "threads", CacheBlock: "cache block", Tile: "tile", Workers: "workers", Vector: "vector",
 	BlockedUnroll: "blocked unroll", CyclicUnroll: "cyclic unroll", Unroll: "unroll",
-	Stream: "stream", StreamLength: "stream length", StreamPlanes: "stream planes", StreamUnroll: "stream unroll",
+	Stream: "stream", StreamLength: "stream length", StreamUnroll: "stream unroll",
 	Staging: "staging", ArrayStaging: "array staging", StagedPart: "staged part", StagingCopy: "staging copy",
 	CopyIssue:     "copy issue",
 	ClusterBlocks: "cluster blocks",

@@ -23,7 +23,7 @@ func roleSpace() Space {
 		{Name: "comb", Params: []Param{
 			{Name: "along", Role: Stream, Axis: StreamAxis, Values: Words("k", "j"), Default: Word("k")},
 			{Name: "length", Role: StreamLength, Axis: StreamAxis, Values: Numbers(0, 16), Default: Int(16)},
-			{Name: "planes", Role: StreamPlanes, Axis: StreamAxis, Values: Numbers(1, 2), Default: Int(2)},
+			{Name: "planes", Role: StreamUnroll, Axis: StreamAxis, Values: Numbers(1, 2), Default: Int(2)},
 			{Name: "teeth", Role: Threads, Axis: InnerAxis, Values: Numbers(32, 64), Default: Int(64)},
 			{Name: "strokes", Role: CyclicUnroll, Axis: InnerAxis,
 				Values: []Value{Int(1, 2), Int(3, 1)}, Default: Int(3, 1)},
@@ -51,7 +51,7 @@ func TestShape(t *testing.T) {
 	}
 	for _, c := range []struct{ config, want string }{
 		{"family=tile,block=4x64,vec=2,rows=4,load=plain,load_u=same", "[{1 1 1 1} {4 1 4 1} {64 2 1 1}] -1 0"},
-		{"family=comb,along=k,length=16,planes=2,teeth=64,strokes=3x1", "[{1 1 2 1} {1 1 1 3} {64 1 1 1}] 0 16"},
+		{"family=comb,along=k,length=16,planes=2,teeth=64,strokes=3x1", "[{1 1 1 1} {1 1 1 3} {64 1 1 1}] 0 16"},
 		{"family=comb,along=j,length=0,planes=1,teeth=32,strokes=1x2", "[{1 1 1 1} {1 1 1 1} {32 1 1 2}] 1 0"},
 	} {
 		config, err := ParseConfig(c.config)

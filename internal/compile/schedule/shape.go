@@ -32,7 +32,6 @@ func (b ByRole) Shape(axes []string) Shape {
 		s.On[i] = Share{1, 1, 1, 1}
 		if along != "" && along == name {
 			s.Stream, s.Length = i, b.Int(StreamLength, 0)
-			s.On[i].Blocked = b.Int(StreamPlanes, 1)
 			continue
 		}
 		spread = append(spread, i)

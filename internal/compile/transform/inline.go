@@ -141,14 +141,20 @@ func (in *inliner) inline(a *ir.Array) error {
 	next := *in.call
 	next.Body = body
 	next.Arrays = slices.DeleteFunc(slices.Clone(next.Arrays), func(b *ir.Array) bool { return a == b })
-	next.Temps = nil
-	for _, st := range body {
-		if st.Temp != nil {
-			next.Temps = append(next.Temps, st.Temp)
-		}
-	}
+	next.Temps = tempsOf(body)
 	in.call, in.from = &next, from
 	return nil
+}
+
+// tempsOf returns the scalars that statements assign.
+func tempsOf(body []*ir.Stmt) []*ir.Temp {
+	var list []*ir.Temp
+	for _, st := range body {
+		if st.Temp != nil {
+			list = append(list, st.Temp)
+		}
+	}
+	return list
 }
 
 // periodic returns the axes along which a grid repeats itself. Its boundaries

@@ -69,6 +69,7 @@ func RetimeCall(p *ir.Program, call *ir.Call, o ShareOptions) (*Sharing, error) 
 			delete(out.Was, st)
 		}
 	}
+	next.Temps = tempsOf(next.Body)
 	out.Call = &next
 	return out, nil
 }

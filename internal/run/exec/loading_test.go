@@ -45,8 +45,8 @@ var loadingPlans = []string{
 	"family=tile,vec=2,load=image,sizes=literals",
 	"family=tile,vec=4,load=plain,load_f=image,load_g=image",
 	"family=tile,load_w=constant,load_row=constant",
-	"family=stream,vec=2,load=image,load_w=constant,load_row=plain,chunk=4",
-	"family=stream,vec=4,load=image,load_w=constant,stages=1,chunk=0",
+	"family=tile,vec=2,rows=2,load=image,load_w=constant,load_row=plain",
+	"family=tile,vec=4,load=image,load_w=constant,stages=1",
 }
 
 // However grids are loaded, a GPU gives the reference's bits: after rotations,

@@ -42,11 +42,11 @@ func TestGPUTensorMaps(t *testing.T) {
 	advanced(t, ref, Limit{})
 	want := contents(t, ref, b.Program)
 	for _, text := range []string{
-		"copy=tensor,stages=1,block=4x16,vec=2,rows=2,chunk=4,sizes=literals",
-		"copy=tensor,stages=2,block=2x32,vec=4,rows=4,chunk=0,sizes=arguments",
-		"copy=tensorwarp,stages=2,block=4x32,vec=2,rows=1,chunk=0,sizes=arguments",
+		"block=4x16,rows=2,vec=2,chunk=4,stages=1,sizes=literals",
+		"block=2x64,rows=4,vec=4,chunk=0,stages=2,sizes=arguments",
+		"block=4x32,rows=1,vec=1,chunk=0,prefetch=1,stages=2,refetch=no,sizes=arguments",
 	} {
-		plan, err := schedule.ParsePlan("family=stream,stream=k,staging=all," + text)
+		plan, err := schedule.ParsePlan("family=planes,stream=k,copy=tensor," + text)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -187,7 +187,7 @@ func TestFormerSpellings(t *testing.T) {
 	for _, x := range scheduletest.Spellings() {
 		text := func(setting, parameter, value string) string {
 			r := found()
-			config := "family=stream," + setting
+			config := "family=planes," + setting
 			plan := "heat[0:1]@1{" + config + "}"
 			r.Best = plan
 			for i := range r.Contenders {

@@ -81,7 +81,6 @@ type kernelShape struct {
 	// persistent says that blocks share all tiles.
 	persistent bool
 	cells      float64 // of a thread, in a plane
-	planes     float64 // that a thread computes at a time
 	row        float64 // threads side by side on the inner axis
 	vec        float64
 	tile       []int64 // cells of a block by axis; 0 is all
@@ -109,7 +108,7 @@ func (e *Model) shape(c schedule.Config) kernelShape {
 	on := set.Shape(e.axes)
 	f := kernelShape{
 		stream: on.Stream, tile: make([]int64, len(e.axes)), plane: 1, cells: 1,
-		planes: float64(set.Int(schedule.StreamPlanes, 1)), vec: float64(set.Int(schedule.Vector, 1)),
+		vec:        float64(set.Int(schedule.Vector, 1)),
 		threads:    float64(set.Int(schedule.Threads, usualThreads)),
 		persistent: set.Int(schedule.PersistentBlocks, 0) > 0,
 	}
@@ -135,14 +134,9 @@ func (e *Model) memory(set schedule.ByRole, f *kernelShape) {
 	deep := 1.0
 	f.held = ahead + 1
 	if f.stream >= 0 {
-		deep = f.planes*(steps+2) + ahead
-		split := set.Word(schedule.BlockBarrier) == schedule.SplitBarrier
-		if copies := set.Word(schedule.StagingCopy); copies != "" && copies != schedule.AsyncCopies && !split {
-			deep -= f.planes
-		}
-		if set.Word(schedule.StagedPart) == schedule.HaloCells {
-			deep = f.planes * (steps + 2)
-			f.held += float64(e.low[f.stream])
+		deep = steps + 2 + ahead
+		if copies := set.Word(schedule.StagingCopy); copies != "" && copies != schedule.AsyncCopies {
+			deep--
 		}
 		if steps == 0 {
 			f.held += float64(e.low[f.stream])
@@ -156,7 +150,7 @@ func (e *Model) memory(set schedule.ByRole, f *kernelShape) {
 // registers is the raw measure of the registers that a thread needs.
 func (e *Model) registers(f kernelShape) float64 {
 	words := max(1, e.size/4)
-	return base + e.pressure*words*f.cells*(f.planes+f.held)*math.Sqrt(e.arrays)
+	return base + e.pressure*words*f.cells*(1+f.held)*math.Sqrt(e.arrays)
 }
 
 // beyond is the factor over a thread's registers from which a configuration is put off: it is sure to spill,

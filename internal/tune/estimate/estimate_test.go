@@ -53,10 +53,10 @@ func TestEstimateOrders(t *testing.T) {
 			"16-byte accesses are faster than 8-byte ones"},
 		{"family=tile,block=1x4x64,vec=2,rows=1x1,repeat=1x1x1", "family=tile,block=1x64x4,vec=2,rows=1x1,repeat=1x1x1",
 			"rows of threads should fill lines"},
-		{"family=stream,stream=k,chunk=32,planes=1,block=4x64,vec=2,rows=2,repeat=1x1",
-			"family=stream,stream=k,chunk=32,planes=4,block=4x64,vec=2,rows=8,repeat=1x2", "what spills is slow"},
-		{"family=stream,stream=k,chunk=32,planes=1,block=4x64,vec=2,rows=1,repeat=1x1",
-			"family=stream,stream=k,chunk=0,planes=1,block=16x64,vec=2,rows=2,repeat=1x1",
+		{"family=planes,stream=k,block=4x64,rows=2,vec=2,chunk=32",
+			"family=planes,stream=k,block=4x64,rows=8,vec=4,chunk=32", "what spills is slow"},
+		{"family=planes,stream=k,block=4x64,rows=1,vec=2,chunk=32",
+			"family=planes,stream=k,block=16x64,rows=2,vec=2,chunk=0",
 			"a few blocks leave multiprocessors idle"},
 	} {
 		var times [2]float64
@@ -78,7 +78,7 @@ func TestEstimateOrders(t *testing.T) {
 
 func BenchmarkEstimate(b *testing.B) {
 	e := model(b, cube)
-	c, err := schedule.ParseConfig("family=stream,stream=k,chunk=32,planes=1,block=4x64,vec=2,rows=1,repeat=1x1")
+	c, err := schedule.ParseConfig("family=planes,stream=k,block=4x64,rows=1,vec=2,chunk=32")
 	if err != nil {
 		b.Fatal(err)
 	}

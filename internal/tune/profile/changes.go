@@ -122,10 +122,7 @@ func (f *Facts) limited(registers int) changes {
 }
 
 // unrolled reports whether the loop along the stream is.
-func (f *Facts) unrolled() bool {
-	v, set := f.roles().Get(schedule.StreamUnroll)
-	return set && v.String() != "no" && v.String() != "1"
-}
+func (f *Facts) unrolled() bool { return f.roles().Int(schedule.StreamUnroll, 0) > 1 }
 
 // cells is how many cells a thread computes.
 func (f *Facts) cells() int64 {

@@ -107,8 +107,8 @@ func simulate(t *testing.T, text string) simulated {
 func TestTally(t *testing.T) {
 	for _, plan := range []string{
 		"family=cells", "family=tile,block=1x4x32,vec=2",
-		"family=stream,stream=k,block=4x32,vec=2,stages=2,staging=all",
-		"family=stream,stream=k,block=4x32,vec=1", "body[0:2]@2{family=pipe,block=4x32,cells=2x2,chunk=0,stages=3}",
+		"family=planes,stream=k,block=4x32,vec=2,stages=2",
+		"family=planes,stream=k,block=4x32,vec=1", "body[0:2]@2{family=pipe,block=4x32,cells=2x2,chunk=0,stages=3}",
 	} {
 		s := simulate(t, plan)
 		for _, c := range []struct {
@@ -134,12 +134,12 @@ func TestFollowedHints(t *testing.T) {
 		of    func(s simulated) float64
 	}{
 		{"family=tile,block=1x4x32", BoundByDRAM, "H01", func(s simulated) float64 { return s.tally.Once }},
-		{"family=stream,stream=k,block=4x32,vec=1", BoundByL1, "H02", func(s simulated) float64 { return s.sectors }},
-		{"family=stream,stream=k,block=4x32,vec=1,stages=2", BoundByDRAM, "H03",
+		{"family=planes,stream=k,block=4x32,vec=1", BoundByL1, "H02", func(s simulated) float64 { return s.sectors }},
+		{"family=planes,stream=k,block=4x32,vec=1,stages=2", BoundByDRAM, "H03",
 			func(s simulated) float64 { return s.shared }},
-		{"family=stream,stream=k,block=4x32,vec=1,stages=2", BoundByShared, "H06",
+		{"family=planes,stream=k,block=4x32,vec=1,stages=2", BoundByShared, "H06",
 			func(s simulated) float64 { return s.wavefronts }},
-		{"family=stream,stream=k,block=4x32,vec=1,stages=2,unroll=2", ComputeBound, "H07",
+		{"family=planes,stream=k,block=4x32,vec=1,stages=2,unroll=2", ComputeBound, "H07",
 			func(s simulated) float64 { return s.wavefronts }},
 	} {
 		b := bound(t)

@@ -174,8 +174,7 @@ var rules = []rule{
 		},
 		changes: func(f *Facts) []Change {
 			return f.set(setting{schedule.Staging, schedule.Int(0)}, setting{schedule.StreamUnroll,
-				schedule.Word("no")}).or(
-				f.set(setting{schedule.StreamUnroll, schedule.Word("no")}))
+				schedule.Int(0)}).or(f.set(setting{schedule.StreamUnroll, schedule.Int(0)}))
 		},
 		gain: without(kernel.WithoutShared), unknown: "no variant is without these instructions alone",
 	},
@@ -202,7 +201,7 @@ var rules = []rule{
 		code: "H10", text: "need fewer registers: no unrolled loop, fewer cells a thread",
 		when: func(f *Facts) bool { return f.Resources.Spills > 0 && (f.unrolled() || f.cells() > 1) },
 		changes: func(f *Facts) []Change {
-			return f.set(setting{schedule.StreamUnroll, schedule.Word("no")}).or(f.scaled(schedule.CyclicUnroll, 0)).or(
+			return f.set(setting{schedule.StreamUnroll, schedule.Int(0)}).or(f.scaled(schedule.CyclicUnroll, 0)).or(
 				f.scaled(schedule.BlockedUnroll, 0)).or(f.scaled(schedule.Vector, 0))
 		},
 		gain: func(*Facts, Change) float64 { return 0 }, unknown: "spilled registers are in every variant",

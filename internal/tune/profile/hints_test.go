@@ -43,7 +43,7 @@ func fits(string) (bool, string) { return true, "" }
 
 // Each rule gives its hint where it should, with the change that carries it out.
 func TestRules(t *testing.T) {
-	const stream, tile = "family=stream,stream=k", "family=tile"
+	const planes, tile = "family=planes,stream=k", "family=tile"
 	loop := func(f *Facts) { f.Loop, f.LoopIn = true, "body[0:2]" }
 	for _, c := range []struct {
 		name, config string
@@ -57,31 +57,31 @@ func TestRules(t *testing.T) {
 			"body[0:2]@8{family=tile}"},
 		{"a loop whose iterations cannot share a kernel", tile, Kernel{Class: BoundByDRAM, Loop: true}, nil, "H04",
 			"float"},
-		{"bound by the first cache", stream, Kernel{Class: BoundByL1}, nil, "H02", "stages=2"},
-		{"likewise, staged already", stream + ",stages=2", Kernel{Class: BoundByL1}, nil, "", ""},
-		{"bound by the memory, though staged", stream + ",stages=2", Kernel{Class: BoundByDRAM}, nil, "H03 H04",
+		{"bound by the first cache", planes, Kernel{Class: BoundByL1}, nil, "H02", "stages=2"},
+		{"likewise, staged already", planes + ",stages=2", Kernel{Class: BoundByL1}, nil, "", ""},
+		{"bound by the memory, though staged", planes + ",stages=2", Kernel{Class: BoundByDRAM}, nil, "H03 H04",
 			"stages=0"},
 		{"calls that may be joined", tile, Kernel{Class: BoundByDRAM},
 			func(f *Facts) { f.Split = []string{"maxfuse"} }, "H04 H05", ""},
-		{"bound by shared memory", stream + ",stages=2,rows=2", Kernel{Class: BoundByShared}, nil, "H06", "rows=4"},
-		{"compute-bound, staged and unrolled", stream + ",stages=2,unroll=4", Kernel{Class: ComputeBound}, nil,
-			"H07 H08 H09", "unroll=no"},
+		{"bound by shared memory", planes + ",stages=2,rows=2", Kernel{Class: BoundByShared}, nil, "H06", "rows=4"},
+		{"compute-bound, staged and unrolled", planes + ",stages=2,unroll=4", Kernel{Class: ComputeBound}, nil,
+			"H07 H08 H09", "unroll=0"},
 		{"compute-bound, plain", tile + ",cse=yes,sizes=literals", Kernel{Class: ComputeBound}, nil, "H08",
 			"--fp fast"},
 		{"compute-bound, and fast", tile + ",cse=yes,sizes=literals", Kernel{Class: ComputeBound},
 			func(f *Facts) { f.Fast = true }, "", ""},
-		{"registers that are spilled by an unrolled loop", stream + ",unroll=4", Kernel{Class: BoundByL2,
+		{"registers that are spilled by an unrolled loop", planes + ",unroll=4", Kernel{Class: BoundByL2,
 			Resources: Resources{Registers: 255, Spills: 80}},
 			func(f *Facts) { f.Split = []string{"trivial", "recompute"} }, "H02 H10 H11", ""},
-		{"all registers, and nothing to split", stream + ",vec=1,rows=1", Kernel{Class: ComputeBound,
+		{"all registers, and nothing to split", planes + ",vec=1,rows=1", Kernel{Class: ComputeBound,
 			Resources: Resources{Registers: 255}}, func(f *Facts) { f.Fast = true }, "H09", ""},
-		{"waiting", stream, Kernel{Class: LatencyBound, Resources: Resources{Registers: 200, Occupancy: 0.25}}, nil,
+		{"waiting", planes, Kernel{Class: LatencyBound, Resources: Resources{Registers: 200, Occupancy: 0.25}}, nil,
 			"H12",
 			"registers=168"},
-		{"waiting, with threads enough", stream, Kernel{Class: LatencyBound}, nil, "H12", "prefetch=1"},
+		{"waiting, with threads enough", planes, Kernel{Class: LatencyBound}, nil, "H12", "prefetch=1"},
 		{"a processor's cache", "family=loops", Kernel{Class: BoundByL2}, nil, "H13", "block=0x64x0"},
 		{"nothing told", tile, Kernel{Class: NotTold}, nil, "", ""},
-		{"all registers, and statements to cut", stream + ",vec=1,rows=1", Kernel{Class: LatencyBound,
+		{"all registers, and statements to cut", planes + ",vec=1,rows=1", Kernel{Class: LatencyBound,
 			Resources: Resources{Registers: 255}}, func(f *Facts) { f.Split = []string{"trivial", "statements"} },
 			"H11 H12", "--only statements"},
 		{"grids that are read as a product", tile, Kernel{Class: BoundByDRAM},
@@ -95,10 +95,10 @@ func TestRules(t *testing.T) {
 			func(f *Facts) { f.Together = &Together{"sequence[0:2]", 2, 64, 64} }, "H04", ""},
 		{"a pragma", tile, Kernel{Class: LatencyBound}, func(f *Facts) { f.Fixed = []string{"block (32,16)"} },
 			"H12 H16", ""},
-		{"sums in another order than that of planes", stream + ",vec=1,rows=1", Kernel{Class: LatencyBound,
+		{"sums in another order than that of planes", planes + ",vec=1,rows=1", Kernel{Class: LatencyBound,
 			Resources: Resources{Registers: 255, Spills: 96}},
 			func(f *Facts) { f.Sorted = []string{"v[k][j][i] = u[k-1][j][i] + u[k+1][j][i]"} }, "H12 H17", ""},
-		{"likewise, with registers enough", stream, Kernel{Class: LatencyBound, Resources: Resources{Registers: 128}},
+		{"likewise, with registers enough", planes, Kernel{Class: LatencyBound, Resources: Resources{Registers: 128}},
 			func(f *Facts) { f.Sorted = []string{"v[k][j][i] = u[k-1][j][i] + u[k+1][j][i]"} }, "H12", ""},
 		{"values that several cells need", tile + ",cse=yes,sizes=literals", Kernel{Class: ComputeBound},
 			func(f *Facts) { f.Fast, f.Split = true, []string{"cire"} }, "H18", "--only cire"},
@@ -106,7 +106,7 @@ func TestRules(t *testing.T) {
 			func(f *Facts) { f.Split = []string{"cire"} }, "H04", ""},
 		{"values that neighbours leave", tile, Kernel{Class: BoundByDRAM, Levels: []Level{{Level: DRAM, Share: 0.7}}},
 			func(f *Facts) { f.Split = []string{"inline"} }, "H04 H19", ""},
-		{"likewise, waiting", stream, Kernel{Class: LatencyBound}, func(f *Facts) { f.Split = []string{"inline"} },
+		{"likewise, waiting", planes, Kernel{Class: LatencyBound}, func(f *Facts) { f.Split = []string{"inline"} },
 			"H12 H19", "prefetch=1"},
 		{"likewise, and the memory is full", tile,
 			Kernel{Class: BoundByDRAM, Levels: []Level{{Level: DRAM, Share: 0.9}}},
@@ -170,12 +170,12 @@ func TestPredictedGain(t *testing.T) {
 	if h := Advise(f, fits); len(h) != 1 || h[0].Gain < 1.333 || h[0].Gain > 1.334 {
 		t.Errorf("half of the time twice as fast is not 4/3: %+v", h)
 	}
-	f = factsOf(t, "family=stream", Kernel{Class: BoundByL1, Seconds: 1,
+	f = factsOf(t, "family=planes", Kernel{Class: BoundByL1, Seconds: 1,
 		Variants: []Variant{faster(kernel.WithoutL1, 1.5)}})
 	if h := Advise(f, fits); len(h) != 1 || h[0].Gain != 1.5 || !strings.Contains(h[0].Predicted, "at the most") {
 		t.Errorf("%+v", h)
 	}
-	f = factsOf(t, "family=stream,unroll=4,cse=yes,sizes=literals", Kernel{Class: ComputeBound, Seconds: 1})
+	f = factsOf(t, "family=planes,unroll=4,cse=yes,sizes=literals", Kernel{Class: ComputeBound, Seconds: 1})
 	if h := Advise(f, fits); len(h) == 0 || h[0].Gain != 0 || !strings.Contains(h[0].Predicted, "not known") {
 		t.Errorf("%+v", h)
 	}
@@ -248,7 +248,7 @@ func TestInTheory(t *testing.T) {
 
 // A change that cannot be had gives way to the next one; what the source forbids is told with the hint.
 func TestChecks(t *testing.T) {
-	f := factsOf(t, "family=stream", Kernel{Class: BoundByL1})
+	f := factsOf(t, "family=planes", Kernel{Class: BoundByL1})
 	h := Advise(f, func(plan string) (bool, string) { return strings.Contains(plan, "stages=1"), "" })
 	if len(h) != 1 || !strings.Contains(h[0].Change.Plan, "stages=1") || h[0].Forbidden != "" {
 		t.Errorf("%+v", h)

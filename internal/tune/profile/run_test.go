@@ -101,7 +101,7 @@ func TestRun(t *testing.T) {
 	seconds := map[string]float64{"s": 2 * moved / 4e12, "s_without_dram": moved / 4e12, "s_without_l2": moved / 4e12,
 		"s_without_l1": 0.9 * moved / 4e12, "s_without_shared": 2 * moved / 4e12,
 		"s_without_arithmetic": 2 * moved / 4e12}
-	o, lab := options(t, "family=stream,stream=k,block=4x32,vec=1,stages=2", seconds)
+	o, lab := options(t, "family=planes,stream=k,block=4x32,vec=1,stages=2", seconds)
 	o.Count = func(_ context.Context, s measure.Setting, list []measure.Code, warm bool) ([]*counters.Counters,
 		error) {
 		if len(list) != 1 || list[0].Name != "s" || list[0].To-list[0].From != 1 || warm || len(s.Grids) != 2 {
@@ -248,7 +248,7 @@ func (l *timed) Batch(ctx context.Context, code measure.Code, least time.Duratio
 // Where the time is over, a profile has what it knows, if that are some rounds of all.
 func TestRunLate(t *testing.T) {
 	for _, c := range []struct{ batches, rounds int }{{3*6 - 1, 0}, {3*6 + 1, 3}, {4*6 + 2, 4}} {
-		plan := "family=stream,stream=k,block=4x32,vec=1,stages=2"
+		plan := "family=planes,stream=k,block=4x32,vec=1,stages=2"
 		o, lab := options(t, plan, map[string]float64{"s_without_dram": 0.5})
 		l := &timed{clockwork: lab, left: c.batches}
 		o.Lab = l
@@ -309,7 +309,7 @@ func TestFollow(t *testing.T) {
 	p.Kernels[0].Hints = []Hint{
 		{Code: "H01", Change: Change{Plan: "body[0:2]@2{family=overlap}", deeper: 2}},
 		{Code: "H05", Change: Change{Command: "gridloom fission"}},
-		{Code: "H06", Change: Change{Plan: "family=stream"}, Forbidden: "the source"},
+		{Code: "H06", Change: Change{Plan: "family=planes"}, Forbidden: "the source"},
 		{Code: "H07", Change: Change{Plan: "family=nothing"}},
 	}
 	if err := Follow(t.Context(), o, p); err != nil {

@@ -107,14 +107,7 @@ func (r Rule) Keep(s schedule.Space, axes []string) schedule.Space {
 	if r.Unroll == 0 || !s.On(schedule.Threads).Any() {
 		return s
 	}
-	less, err := s, error(nil)
-	if s.On(schedule.StreamPlanes).Any() {
-		few := func(v schedule.Value) bool { return v.Ints()[0] <= r.Unroll }
-		if less, err = s.On(schedule.StreamPlanes).Limit(fmt.Sprintf("at most %d", r.Unroll), few); err != nil {
-			return s
-		}
-	}
-	less, err = less.Each(func(f *schedule.Family) *schedule.Constraint {
+	less, err := s.Each(func(f *schedule.Family) *schedule.Constraint {
 		names := f.Names(schedule.Vector, schedule.BlockedUnroll, schedule.CyclicUnroll)
 		if len(names) == 0 || f.For(schedule.Threads) == nil {
 			return nil

@@ -57,8 +57,8 @@ func TestKeepMeasured(t *testing.T) {
 	} {
 		less := For(c.class).KeepMeasured(all, axes, c.depth)
 		for text, want := range map[string]bool{
-			"family=stream,stream=k,block=8x32,vec=1,rows=1,stages=2": c.staged,
-			"family=stream,stream=k,block=8x32,vec=1,rows=1,stages=0": c.direct,
+			"family=planes,stream=k,block=8x32,rows=1,vec=1,stages=2": c.staged,
+			"family=planes,stream=k,block=8x32,rows=1,vec=1,stages=0": c.direct,
 			"family=cells,block=8x32":                                 c.direct,
 		} {
 			partial, err := schedule.ParseConfig(text)
@@ -123,8 +123,8 @@ func TestKeep(t *testing.T) {
 		{"family=tile,block=1x4x32,vec=1,rows=1x4,repeat=1x4x1", false, false},
 		{"family=tile,block=1x4x32,vec=4,rows=1x1,repeat=1x1x4", false, false},
 		{"family=tile,block=1x2x64,vec=2,rows=1x1,repeat=1x1x1", true, true},
-		{"family=stream,stream=k,planes=4,chunk=32,block=8x32,vec=2,rows=4,repeat=1x1", true, true},
-		{"family=stream,stream=k,planes=1,chunk=32,block=8x32,vec=8,rows=4,repeat=1x1", true, false},
+		{"family=planes,stream=k,block=8x32,rows=4,vec=2,chunk=32", true, true},
+		{"family=planes,stream=k,block=8x32,rows=8,vec=2,chunk=32", true, false},
 		{"family=cells,block=8x32", true, true},
 	} {
 		partial, err := schedule.ParseConfig(c.text)

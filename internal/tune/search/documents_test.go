@@ -79,7 +79,7 @@ func TestDocuments(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if !strings.Contains(string(text), "hierarchical:family block vec > stream chunk planes > *'") {
+	if !strings.Contains(string(text), "hierarchical:family block vec > stages chunk > *'") {
 		t.Error("docs/search.md has no hierarchy")
 	}
 }

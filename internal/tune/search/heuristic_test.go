@@ -129,7 +129,7 @@ func specSpace() *KernelSpace {
 		Holds: func(c schedule.Config) bool { return c.Ints("block")[1]*c.Int("vec") <= 128 }}
 	return Of(withRoles(schedule.Space{Families: []schedule.Family{
 		{Name: "tile", Params: []schedule.Param{block, vec, load}, Constraints: []schedule.Constraint{wide}},
-		{Name: "stream", Params: []schedule.Param{block, vec, shared, ahead}},
+		{Name: "planes", Params: []schedule.Param{block, vec, shared, ahead}},
 	}}))
 }
 
@@ -171,13 +171,13 @@ func TestSteps(t *testing.T) {
 		{"words", `load = "readonly";`, []string{"family=tile,block=1x16,vec=1,load=readonly"}},
 		{"words compared", `load = all, vec = {1, 2} where (load == "plain") == (vec == 1);`,
 			[]string{tile("1x16", 1), "family=tile,block=1x16,vec=2,load=readonly"}},
-		{"parameters that come into being", `family = "stream", stages = 1, prefetch = all;`,
-			[]string{"family=stream,block=1x16,vec=1,stages=1,prefetch=1",
-				"family=stream,block=1x16,vec=1,stages=1,prefetch=2"}},
-		{"parameters that do not exist", `family = "stream", stages = 0, prefetch = all;`,
-			[]string{"family=stream,block=1x16,vec=1,stages=0"}},
-		{"parameters that nobody sets", `family = "stream", stages = 1;`,
-			[]string{"family=stream,block=1x16,vec=1,stages=1,prefetch=1"}},
+		{"parameters that come into being", `family = "planes", stages = 1, prefetch = all;`,
+			[]string{"family=planes,block=1x16,vec=1,stages=1,prefetch=1",
+				"family=planes,block=1x16,vec=1,stages=1,prefetch=2"}},
+		{"parameters that do not exist", `family = "planes", stages = 0, prefetch = all;`,
+			[]string{"family=planes,block=1x16,vec=1,stages=0"}},
+		{"parameters that nobody sets", `family = "planes", stages = 1;`,
+			[]string{"family=planes,block=1x16,vec=1,stages=1,prefetch=1"}},
 		{"a limit", "limit block.x*block.y <= 32; block.x = all, block.y = all;",
 			[]string{tile("1x16", 1), tile("1x32", 1), tile("2x16", 1)}},
 		{"an option", "option widest = 32; block.x = 16:widest:*2;", []string{tile("1x16", 1), tile("1x32", 1)}},
@@ -246,10 +246,10 @@ func sizesOf(steps [][]string) []int {
 
 func TestCourses(t *testing.T) {
 	space := specSpace()
-	// Streams with wide vectors and planes ahead are fast.
+	// Planes with wide vectors and loads ahead are fast.
 	seconds := func(text string) float64 {
 		x := 10.0
-		for part, gain := range map[string]float64{"family=stream": 2, "vec=4": 1, "prefetch=2": 3, "block=4x": 1,
+		for part, gain := range map[string]float64{"family=planes": 2, "vec=4": 1, "prefetch=2": 3, "block=4x": 1,
 			"x64,": 0.5} {
 			if strings.Contains(text, part) {
 				x -= gain
@@ -270,11 +270,11 @@ func TestCourses(t *testing.T) {
 		{"options from outside", "option n = 1; repeat n { vec = all; }", "n=0", []int{1},
 			"family=tile,block=1x16,vec=1,load=plain"},
 		{"each fixes what it is about", `each family { vec = all; stages? = {1}, prefetch? = all; }`, "",
-			[]int{3, 3, 2}, "family=stream,block=1x16,vec=4,stages=1,prefetch=2"},
+			[]int{3, 3, 2}, "family=planes,block=1x16,vec=4,stages=1,prefetch=2"},
 		{"the best of all goes on behind each", `each family { vec = all; } block.x = {64};`, "", []int{3, 3, 1},
-			"family=stream,block=1x64,vec=4,stages=0"},
+			"family=planes,block=1x64,vec=4,stages=0"},
 		{"the rest", `vec = all; singly rest = all;`, "", []int{3, 1, 2, 2, 1},
-			"family=stream,block=4x64,vec=4,stages=1,prefetch=1"},
+			"family=planes,block=4x64,vec=4,stages=1,prefetch=1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			steps := course(t, space, c.text, c.arg, Problem{}, seconds)
@@ -286,7 +286,7 @@ func TestCourses(t *testing.T) {
 	t.Run("the most promising comes first", func(t *testing.T) {
 		p := Problem{Estimate: func(p Point) (float64, bool) { return float64(5 - p[0]), true }}
 		steps := course(t, space, "each family { vec = all; }", "", p, seconds)
-		if !strings.HasPrefix(steps[0][0], "family=stream") {
+		if !strings.HasPrefix(steps[0][0], "family=planes") {
 			t.Errorf("%q", steps)
 		}
 	})

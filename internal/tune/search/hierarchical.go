@@ -44,8 +44,7 @@ var capsOfRegisters = []int64{32, 64, 128, 255}
 
 // work lists the roles that tell how many cells a thread has, and how many
 // statements the unrolled loop.
-var work = []schedule.Role{schedule.Vector, schedule.BlockedUnroll, schedule.CyclicUnroll, schedule.StreamPlanes,
-	schedule.Unroll}
+var work = []schedule.Role{schedule.Vector, schedule.BlockedUnroll, schedule.CyclicUnroll, schedule.Unroll}
 
 // hierarchy is the usual one: shapes of blocks and unrolling; then how streams
 // go and what they keep in shared memory; then the rest.
@@ -56,7 +55,7 @@ var hierarchy = [][]schedule.Role{
 		schedule.Unroll,
 	},
 	{
-		schedule.Stream, schedule.StreamLength, schedule.StreamPlanes, schedule.Staging, schedule.StagedPart,
+		schedule.Stream, schedule.StreamLength, schedule.Staging, schedule.StagedPart,
 		schedule.StagingCopy, schedule.CopyIssue,
 		schedule.Prefetch, schedule.Pointwise, schedule.PersistentBlocks, schedule.BlockBarrier,
 	},

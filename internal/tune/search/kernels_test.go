@@ -50,7 +50,7 @@ func twoFamilies() schedule.Space {
 			}},
 		},
 		{
-			Name: "stream", Params: []schedule.Param{
+			Name: "planes", Params: []schedule.Param{
 				{Name: "stream", Values: schedule.Words("k", "j"), Default: schedule.Word("k")},
 				{Name: "stages", Values: numbers(0, 1), Default: schedule.Int(0)},
 				{Name: "prefetch", Values: numbers(1, 2), Default: schedule.Int(1),
@@ -167,7 +167,7 @@ func TestStarts(t *testing.T) {
 	for _, p := range k.Starts() {
 		texts = append(texts, k.Text(p))
 	}
-	want := []string{"family=tile,block=2x4x32,vec=2", "family=stream,stream=k,stages=0,block=8x32,vec=1"}
+	want := []string{"family=tile,block=2x4x32,vec=2", "family=planes,stream=k,stages=0,block=8x32,vec=1"}
 	if !slices.Equal(texts, want) {
 		t.Errorf("%q", texts)
 	}
@@ -192,8 +192,8 @@ func TestShape(t *testing.T) {
 		}
 		return p
 	}
-	on := at("family=stream,stream=k,stages=1,prefetch=2,block=8x32,vec=1")
-	off := at("family=stream,stream=k,stages=0,block=8x32,vec=1")
+	on := at("family=planes,stream=k,stages=1,prefetch=2,block=8x32,vec=1")
+	off := at("family=planes,stream=k,stages=0,block=8x32,vec=1")
 	shared := slices.IndexFunc(k.Params(), func(p Param) bool { return p.Name == "stages" })
 	turned := slices.Clone(on)
 	turned[shared] = off[shared]

@@ -21,7 +21,7 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 // trial1 is a trial with everything filled in.
 func trial1() Trial {
 	return Trial{
-		Config: "heat[0:1]@1{family=stream,stream=k,block=4x64};norm[0:1]@1{family=tile}", Verdict: verdict.OK,
+		Config: "heat[0:1]@1{family=planes,stream=k,block=4x64};norm[0:1]@1{family=tile}", Verdict: verdict.OK,
 		Median: 0.00123456789, Low: 0.0012, High: 0.0013, Samples: []float64{0.00124, 0.00122, 0.0013},
 		Resources: Resources{64, 8, 4096, 2, 0.75}, Condition: Condition{1980, 3201, 41, 320, 700}, Error: 1e-12,
 		Compile: 1500 * time.Millisecond, Measure: 40 * time.Millisecond, Validate: 3 * time.Millisecond,

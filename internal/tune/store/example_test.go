@@ -47,7 +47,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for i, config := range []string{"family=cells,block=8x32", "family=stream,block=4x64"} {
+	for i, config := range []string{"family=cells,block=8x32", "family=planes,block=4x64"} {
 		trial := session.Trial{Config: config}
 		if old, ok := known.Get("", config); ok {
 			trial, trial.Reused = old.Trial, true
@@ -79,6 +79,6 @@ func Example() {
 	fmt.Println(best.Config, found, err)
 	// Output:
 	// 0 family=cells,block=8x32 ok 0.002
-	// 1 family=stream,block=4x64 ok 0.001
-	// family=stream,block=4x64 true <nil>
+	// 1 family=planes,block=4x64 ok 0.001
+	// family=planes,block=4x64 true <nil>
 }

@@ -350,7 +350,10 @@ func TestAdviceRestrictsTheSearch(t *testing.T) {
 			return 0
 		}
 		c, most := p.Kernels[0].Config, int64(0)
-		vec, repeat, rows := c.Int("vec"), c.Ints("repeat"), c.Ints("rows")
+		vec, repeat, rows := c.Int("vec"), []int64{1, 1}, c.Ints("rows")
+		if c.Has("repeat") {
+			repeat = c.Ints("repeat")
+		}
 		return max(most, vec*repeat[len(repeat)-1], rows[len(rows)-1]*repeat[len(repeat)-2])
 	}
 	for _, fewest := range []bool{true, false} {

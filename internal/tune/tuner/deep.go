@@ -102,17 +102,6 @@ var planeSeeds = map[int][]string{
 		"family=planes,block=4x128,chunk=32,unroll=2,loads=statements,sizes=literals,registers=128",
 		"family=planes,block=8x32,rows=2,chunk=160,unroll=2,loads=terms,sizes=literals,registers=64",
 		"family=overlap,block=256,tile=4x8x32,sizes=literals",
-		// Of single statements: bench/results/spatial-planes-h200.json.
-		"family=planes,block=4x64,rows=4,vec=4,chunk=252,stages=2,copy=tensor,refetch=no,unroll=4,loads=first," +
-			"stores=rows,sizes=literals,cse=yes",
-		"family=planes,block=2x256,rows=2,vec=2,chunk=128,stages=2,refetch=no,stores=rows,sizes=literals,cse=yes",
-		"family=planes,block=4x64,rows=3,vec=4,chunk=4,stores=rows,layout=shifted,sizes=literals,cse=yes,registers=80",
-		"family=planes,block=4x128,rows=6,chunk=168,stages=1,copy=tensor,refetch=no,unroll=2,stores=rows," +
-			"sizes=literals,cse=yes",
-		"family=planes,block=2x256,rows=8,vec=2,chunk=64,prefetch=1,unroll=2,columns=none,sizes=literals," +
-			"cse=yes,retime=yes",
-		"family=planes,block=2x256,rows=2,vec=2,chunk=256,stages=2,issue=before,refetch=no,unroll=2,loads=first," +
-			"columns=none,sizes=literals,cse=yes,registers=96,retime=yes",
 		"family=planes,block=4x32,rows=2,vec=2,chunk=4,stores=rows,sizes=literals,cse=yes,registers=128",
 	},
 }

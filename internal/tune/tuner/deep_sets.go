@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gridloom/gridloom/internal/compile/graph"
+	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/tune/costmodel"
 )
@@ -34,6 +35,28 @@ func (t *tuning) findLoops() {
 			}
 		}
 	}
+}
+
+// leaveToSequence leaves out of the space of a call's kernel the families that carry out pipelines, where the call is a
+// sequence of several statements by itself: what they make of it is searched as a loop is.
+func (t *tuning) leaveToSequence(call *tunedCall, s schedule.Space) schedule.Space {
+	alone := func(loop *tunedLoop) bool {
+		if !loop.Iterate.Sequence || loop.Single() || len(loop.calls) != 1 || loop.calls[0] != call {
+			return false
+		}
+		_, err := graph.NewSpan(t.subject.bound.Program, loop.Loop, 1)
+		return err == nil
+	}
+	if t.opts.MaxDepth == 1 || !slices.ContainsFunc(t.subject.loops, alone) {
+		return s
+	}
+	less := schedule.Space{Families: slices.DeleteFunc(slices.Clone(s.Families), func(f schedule.Family) bool {
+		return lower.CarriesPipelines(f.Name)
+	})}
+	if len(less.Families) == 0 {
+		return s
+	}
+	return less
 }
 
 // givenSets returns the sets of a loop's calls that the user's plan names.

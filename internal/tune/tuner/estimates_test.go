@@ -2,6 +2,7 @@ package tuner
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
@@ -21,6 +22,18 @@ stencil seven (out, in) {
   out[k][j][i] = 0.4*in[k][j][i] + 0.1*(in[k][j][i-1] + in[k][j][i+1] + in[k][j-1][i] + in[k][j+1][i] + in[k-1][j][i] + in[k+1][j][i]);
 }
 iterate 10 { seven (next, u); swap (next, u); }
+`
+
+// wideCube has cells of a long reach: tiles of a thread with many rows do not fit its registers.
+const wideCube = `
+parameter L = 256, M = 256, N = 256;
+iterator k, j, i;
+double u[L,M,N], next[L,M,N];
+stencil wide (out, in) {
+  out[k][j][i] = 0.4*in[k][j][i] + sum (r in 1..4) (0.1*(in[k][j][i-r] + in[k][j][i+r] + in[k][j-r][i] + in[k][j+r][i]
+    + in[k-r][j][i] + in[k+r][j][i]));
+}
+iterate 10 { wide (next, u); swap (next, u); }
 `
 
 // gpuLab is a scripted Lab that is taken for a GPU.
@@ -72,7 +85,8 @@ func kernelOnGPU(t testing.TB, source string) (*subject, lower.Choice) {
 // exactly, are a verdict.
 func TestEstimateRefusesNothing(t *testing.T) {
 	decides(t)
-	s, choice := kernelOnGPU(t, cube)
+	s, choice := kernelOnGPU(t, wideCube)
+	var err error
 	with := func(c schedule.Config) schedule.Plan {
 		k := choice.Kernel
 		k.Config = c
@@ -80,14 +94,22 @@ func TestEstimateRefusesNothing(t *testing.T) {
 	}
 	e := newModel(s.calls[0], choice.Space)
 	e.Fit(func(c schedule.Config) (float64, bool) { return s.calls[0].needs(with(c)) })
-	registers, err := choice.Space.Fix("stages", schedule.Int(0))
+	// What parts of statements that wait take of registers is not estimated.
+	if choice.Space, err = choice.Space.Limit("retime=no"); err != nil {
+		t.Fatal(err)
+	}
+	registers, err := choice.Space.Limit("rows>=16")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared, err := choice.Space.Fix("stages", schedule.Int(3))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var spilling, later, refused int
 	usual, _ := e.Estimate(choice.Config)
 	rng := rand.New(rand.NewPCG(5, 5))
-	for _, c := range append(choice.Space.Sample(rng, 20), registers.Sample(rng, 20)...) {
+	for _, c := range slices.Concat(choice.Space.Sample(rng, 20), registers.Sample(rng, 20), shared.Sample(rng, 20)) {
 		time, soon := e.Estimate(c)
 		if !(time > 0) {
 			t.Errorf("%s is estimated to take %g", c, time)

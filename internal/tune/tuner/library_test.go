@@ -42,7 +42,7 @@ func TestForAllSizes(t *testing.T) {
 	b := program(t, plane)
 	s := newScripted(t, b, func(plan string) (float64, error) {
 		v := 4e-4
-		if strings.Contains(plan, "family=stream") {
+		if strings.Contains(plan, "family=planes") {
 			v = 2e-4
 		}
 		if strings.Contains(plan, "sizes=literals") {

@@ -33,7 +33,10 @@ func threadCells(t *testing.T, r *Result) int64 {
 		if !c.Has("rows") {
 			continue
 		}
-		vec, repeat, rows := c.Int("vec"), c.Ints("repeat"), c.Ints("rows")
+		vec, repeat, rows := c.Int("vec"), []int64{1, 1}, c.Ints("rows")
+		if c.Has("repeat") {
+			repeat = c.Ints("repeat")
+		}
 		most = max(most, vec*repeat[len(repeat)-1], rows[len(rows)-1]*repeat[len(repeat)-2])
 	}
 	return most
@@ -51,6 +54,9 @@ func TestPromisingKernels(t *testing.T) {
 		k := c.Kernels[0].Config
 		n := k.Int("vec")
 		for _, name := range []string{"rows", "repeat"} {
+			if !k.Has(name) {
+				continue
+			}
 			for _, x := range k.Ints(name) {
 				n *= x
 			}

@@ -231,7 +231,8 @@ func (t *tuning) search(ctx context.Context, c lower.Choice, usual schedule.Plan
 		return nil, nil // the call never runs, or it is a loop
 	}
 	k.call = t.calls[i]
-	k.space = search.Of(t.keepPromising(k.call, k.name, t.pruneForCPU(k.call, c.Space)))
+	space := t.leaveToSequence(k.call, t.pruneForCPU(k.call, c.Space))
+	k.space = search.Of(t.keepPromising(k.call, k.name, space))
 	switch n := k.space.Count(); {
 	case n.Sign() == 0:
 		return nil, fmt.Errorf("the space of %s is empty", k.name)

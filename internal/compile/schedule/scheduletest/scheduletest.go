@@ -19,8 +19,8 @@ type Spelling struct {
 
 // values are values of the parameters of which only the name has changed.
 var values = map[string][]string{
-	"stages": {"1"}, "staging": {"halos", "all"}, "copy": {"async", "bulk", "warp"}, "prefetch": {"1"},
-	"unroll": {"yes", "2"}, "cse": {"yes"},
+	"stages": {"1"}, "staging": {"halos", "all"}, "copy": {"async", "tensor"}, "prefetch": {"1"},
+	"unroll": {"2"}, "cse": {"yes"},
 }
 
 // Spellings returns one or more settings for every entry of schedule.Formers, one for

@@ -43,7 +43,7 @@ func (b *Buffer) encodeTensor(of device.TensorMap) (*tensorMap, error) {
 	d := b.device
 	if d.driver.EncodeTensor == nil {
 		return nil, verdict.For(verdict.Launch, errors.New(
-			"the driver is too old for tensor maps: choose copy=bulk or copy=async"))
+			"the driver is too old for tensor maps: choose copy=async"))
 	}
 	size := int64(of.Elem.Size()) * of.Unit
 	kind, known := map[int64]int32{1: mapBytes, 4: mapWords32, 8: mapWords64}[size]

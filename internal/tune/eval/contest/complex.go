@@ -177,7 +177,7 @@ func (o *ComplexOptions) tune(ctx context.Context, c ComplexCase) (*ComplexRow, 
 			return r.Key() == row.Key() && o.stands(r.Commit, r.Budget)
 		})
 	}
-	found, err := o.tuneAs(ctx, c, row, done, "", nil)
+	found, err := o.tuneAs(ctx, c, row, done, "", nil, nil)
 	if found == nil {
 		return nil, err
 	}
@@ -191,9 +191,10 @@ type tunedCase struct {
 }
 
 // tuneAs tunes a case, and fills in its row; nil if it is done already, or has no such version of the source. With
-// options of its own it tunes that version, or the program as it is written, and else its versions, too.
+// options of its own it tunes that version, or the program as it is written, and else its versions, too. Keep may
+// choose another best plan then.
 func (o *ComplexOptions) tuneAs(ctx context.Context, c ComplexCase, row *ComplexRow, done func() bool, version string,
-	change func(*tuner.Options)) (*tunedCase, error) {
+	change func(*tuner.Options), keep func(*ir.Program, *tuner.Result)) (*tunedCase, error) {
 	b, set, err := c.Program(o.Sources, o.Size)
 	if err != nil {
 		return nil, err
@@ -234,6 +235,9 @@ func (o *ComplexOptions) tuneAs(ctx context.Context, c ComplexCase, row *Complex
 		r, err := o.run(ctx, lab, b, set, change)
 		if err != nil {
 			return nil, err
+		}
+		if keep != nil {
+			keep(b.Program, r)
 		}
 		return &tunedCase{b, lab.About().Target}, row.read(b.Program, r, points, bytes/float64(row.Steps))
 	}
@@ -328,13 +332,9 @@ func (r *ComplexRow) read(p *ir.Program, t *tuner.Result, points int64, bytes fl
 	}
 	r.Bound = t.Bound.CopyGBs * 1e9 / bytes
 	r.Seconds, r.Trials = t.Seconds, t.Trials
-	plan, err := schedule.ParsePlan(best.Plan)
+	kernels, err := carriers(p, t, best)
 	if err != nil {
 		return err
-	}
-	kernels := plan.Kernels
-	if t.HasSpans(best) { // which carry out all, but for what is left over
-		kernels = slices.DeleteFunc(slices.Clone(kernels), func(k schedule.Kernel) bool { return !lower.OfLoop(p, k) })
 	}
 	r.Kernels, r.Depth = len(kernels), depthOf(best.Plan)
 	var versions []string
@@ -358,6 +358,17 @@ func (r *ComplexRow) read(p *ir.Program, t *tuner.Result, points int64, bytes fl
 			r.Points, r.Bound)
 	}
 	return nil
+}
+
+// carriers returns the kernels of a contender's plan that carry out a program: those of loops and sequences, where
+// there are any, all but what is left over.
+func carriers(p *ir.Program, t *tuner.Result, c *tuner.Contender) ([]schedule.Kernel, error) {
+	plan, err := schedule.ParsePlan(c.Plan)
+	if err != nil || !t.HasSpans(c) {
+		return plan.Kernels, err
+	}
+	others := func(k schedule.Kernel) bool { return !lower.OfLoop(p, k) }
+	return slices.DeleteFunc(slices.Clone(plan.Kernels), others), nil
 }
 
 // nearTime returns when a search first had a kernel within near of the time of its best outcome, and how many trials of

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/analysis"
 	"github.com/gridloom/gridloom/internal/compile/fission"
+	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/lower"
@@ -35,7 +36,7 @@ type ComplexVersion struct {
 
 // unrolling are the roles of what gives a thread more cells.
 var unrolling = []schedule.Role{
-	schedule.BlockedUnroll, schedule.CyclicUnroll, schedule.StreamPlanes, schedule.StreamUnroll,
+	schedule.BlockedUnroll, schedule.CyclicUnroll, schedule.StreamUnroll,
 }
 
 // unoptimised kernels: a thread has a cell, and blocks are the paper's, which come last.
@@ -48,7 +49,7 @@ const blocksApart = 3
 var tiles = []string{"family=tile", "stages=0"}
 
 // sharedPlanes are kernels that go along an axis, with planes in shared memory and in registers.
-var sharedPlanes = []string{"family=stream", "stages>=1"}
+var sharedPlanes = []string{"family=planes", "stages>=1"}
 
 // ComplexVersions are the versions in the order of the figures: of each kind of memory the unoptimised one, with one
 // optimisation, and with all.
@@ -61,7 +62,7 @@ var ComplexVersions = []ComplexVersion{
 		limits: slices.Concat(tiles, unoptimised), plain: true, free: unrolling},
 	{Name: "global", Doc: "and everything searched", limits: tiles},
 	{Name: "global-stream", Doc: "along an axis, from global memory, and everything searched",
-		limits: []string{"family=stream", "stages=0"}},
+		limits: []string{"family=planes", "stages=0"}},
 	{Name: "shared-base", Doc: "along an axis, from shared memory and registers",
 		limits: slices.Concat(sharedPlanes, unoptimised, []string{"stages=1"}), plain: true},
 	{Name: "shared-block", Doc: "and the shape of blocks searched",
@@ -144,21 +145,93 @@ func (o *ComplexVersionsOptions) measure(ctx context.Context, x caseVersion) (*C
 			return r.Key() == row.Key() && o.stands(r.Commit, r.Budget)
 		})
 	}
+	var wrong error
 	found, err := o.tuneAs(ctx, x.ComplexCase, &row.ComplexRow, done, x.version.source, func(t *tuner.Options) {
 		if x.version.limits != nil {
 			t.MaxDepth, t.Restrict = 1, x.version.restrict
+			t.Plan, wrong = x.version.plan(t.Bound.Program, t.Lab.About().Target.Lowering(t.Bound, schedule.Plan{}))
 		}
-	})
-	if found == nil || err != nil {
+	}, x.version.keep)
+	if err = cmp.Or(wrong, err); found == nil || err != nil {
 		return nil, err
 	}
 	row.Families, row.Version = row.Version, x.version.Name
+	if f := x.version.family(); f != "" && row.Families != f {
+		return nil, fmt.Errorf("no kernels of the family %s work: there are some of %s", f, row.Families)
+	}
 	return row, row.count(found.bound, found.target)
 }
 
-// restrict leaves of the kernels' spaces what the version has. A limit on what no kernel has means nothing.
+// family is that of the version's kernels; "" if they may be of any.
+func (v *ComplexVersion) family() string {
+	if v.limits == nil {
+		return ""
+	}
+	return strings.TrimPrefix(v.limits[0], schedule.FamilyName+"=")
+}
+
+// plan names kernels of sequences where those of calls cannot be of the version's family: calls that assign several
+// grids are sequences of one call then.
+func (v *ComplexVersion) plan(p *ir.Program, o lower.Options) (schedule.Plan, error) {
+	var plan schedule.Plan
+	o.NoInitial = true
+	choices, err := lower.Choices(p, o)
+	if err != nil || !slices.ContainsFunc(choices, func(c lower.Choice) bool { return v.lacks(c.Space) }) {
+		return plan, err
+	}
+	for _, l := range graph.Loops(p) {
+		for i := range l.Body() {
+			if l.Iterate.Sequence {
+				plan.Kernels = append(plan.Kernels, schedule.Kernel{Call: l.Name, From: i, To: i + 1, Depth: 1})
+			}
+		}
+	}
+	return plan, nil
+}
+
+// keep makes the fastest plan that was found the best of which all kernels are of the version's family. Kernels of
+// calls that have none may be faster, and so may plans that were not searched.
+func (v *ComplexVersion) keep(p *ir.Program, t *tuner.Result) {
+	f := v.family()
+	var best *tuner.Contender
+	for i := range t.Contenders {
+		c := &t.Contenders[i]
+		kernels, err := carriers(p, t, c)
+		other := func(k schedule.Kernel) bool { return k.Config.Family != f }
+		switch {
+		case err != nil || c.Seconds == 0 || slices.ContainsFunc(kernels, other):
+		case !strings.HasPrefix(c.Name, "found ") && !strings.HasPrefix(c.Name, "spans ") && c.Plan != t.Best:
+		case best == nil || c.Seconds < best.Seconds:
+			best = c
+		}
+	}
+	if f != "" && best != nil {
+		t.Best = best.Plan
+	}
+}
+
+// lacks reports whether a kernel cannot be of the version's family.
+func (v *ComplexVersion) lacks(s schedule.Space) bool {
+	f := v.family()
+	return f != "" && s.Family(f) == nil
+}
+
+// restrict leaves of the kernels' spaces what the version has. Kernels that cannot be of its family are the plainest:
+// the plan has others in their place. A limit on what no kernel has means nothing.
 func (v *ComplexVersion) restrict(kernels []string, spaces []schedule.Space) (left []schedule.Space, notes []string,
 	err error) {
+	if at := slices.IndexFunc(spaces, v.lacks); at >= 0 {
+		plainest, err := spaces[at].Fix(schedule.FamilyName, schedule.Word(lower.Plain(lower.GPU)))
+		if err == nil {
+			plainest, err = plainly(plainest, nil)
+		}
+		if err != nil || len(spaces) == 1 {
+			return []schedule.Space{plainest}, nil, err
+		}
+		left, notes, err = v.restrict(slices.Delete(slices.Clone(kernels), at, at+1),
+			slices.Delete(slices.Clone(spaces), at, at+1))
+		return slices.Insert(left, at, plainest), notes, err
+	}
 	left, notes = spaces, nil
 	for _, text := range v.limits {
 		name := text[:strings.IndexAny(text, "<>=!")]

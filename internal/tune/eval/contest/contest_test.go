@@ -440,8 +440,8 @@ func TestCosts(t *testing.T) {
 		{Config: "family=tile,block=1x4x32,vec=1", Verdict: verdict.OK, Seconds: 0.25, Compile: 0.5, Cost: 0.75},
 		{Config: "family=tile,block=1x4x32,vec=2", Verdict: verdict.OK, Seconds: 0.25,
 			Same: "family=tile,block=1x4x32,vec=1"},
-		{Config: "family=stream,chunk=4", Verdict: verdict.Resources, Compile: 0.125, Cost: 9},
-		{Config: "family=stream,chunk=8", Verdict: verdict.Wrong, Compile: 0.125, Cost: 0.25},
+		{Config: "family=planes,chunk=4", Verdict: verdict.Resources, Compile: 0.125, Cost: 9},
+		{Config: "family=planes,chunk=8", Verdict: verdict.Wrong, Compile: 0.125, Cost: 0.25},
 	} {
 		if err := b.Keep(o); err != nil {
 			t.Fatal(err)
@@ -457,8 +457,8 @@ func TestCosts(t *testing.T) {
 	}{
 		{"family=tile,block=1x4x32,vec=1", "", replay.Cost{Compile: 0.5, Runs: 0.25, Framework: lowering}},
 		{"family=tile,block=1x4x32,vec=2", "", replay.Cost{Compile: 0.5, Runs: 0.25, Framework: lowering}},
-		{"family=stream,chunk=4", "resources", replay.Cost{Compile: 0.125, Framework: lowering}},
-		{"family=stream,chunk=8", "wrong", replay.Cost{Compile: 0.125, Runs: 0.125, Framework: lowering}},
+		{"family=planes,chunk=4", "resources", replay.Cost{Compile: 0.125, Framework: lowering}},
+		{"family=planes,chunk=8", "wrong", replay.Cost{Compile: 0.125, Runs: 0.125, Framework: lowering}},
 	}
 	for i, w := range want {
 		z := r.Trials[i]
@@ -505,7 +505,7 @@ func TestBookCondemns(t *testing.T) {
 func TestTunerJSON(t *testing.T) {
 	row := TunerRow{
 		Program: "star7", DType: "double", Grid: "512x512x512", Known: 250, KnownPlan: "family=tile", OfKnown: 0.98,
-		Seen: 251, SeenPlan: "family=stream",
+		Seen: 251, SeenPlan: "family=planes",
 		OfSeen: 0.976, Recorded: 1968, Complete: true,
 		liveSearch: liveSearch{
 			Strategy: "auto", Seconds: 59.5, Trials: 1500, Rate: 25.2, GStencils: 245, Plan: "star7[0:1]{family=tile}",

@@ -94,7 +94,7 @@ func TestDepthsRow(t *testing.T) {
 			{Name: "plain", Plan: "p", Times: []float64{0.1, 0.1, 0.1}},
 			{Name: "spans 1", Plan: plan + ";body[0:2]@4{family=pipe}", Times: []float64{0.5, 0.51, 0.49}},
 			{Name: "found 1", Plan: plan, Times: []float64{1, 1.01, 0.99}},
-			{Name: "default", Plan: "s[0:1]@1{family=stream}", Times: []float64{2, 2, 2}},
+			{Name: "default", Plan: "s[0:1]@1{family=planes}", Times: []float64{2, 2, 2}},
 		}}
 	}
 	for _, c := range []struct {

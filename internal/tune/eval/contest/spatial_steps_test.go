@@ -152,7 +152,7 @@ func TestSpatialSteps(t *testing.T) {
 
 // The words of the paper's table 2.
 func TestSpatialStepWords(t *testing.T) {
-	c, err := schedule.ParseConfig("family=stream,stream=k,block=4x32,vec=1,rows=1,repeat=2x1,load=readonly")
+	c, err := schedule.ParseConfig("family=planes,stream=k,block=4x32,vec=1,rows=2,load=readonly")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ func TestFound(t *testing.T) {
 			// A lane beyond the end of a row passed on what was no cell's value.
 			Seed: 11122, Set: map[string]string{"M": "2", "N": "1"},
 			Plan: "blur[0:1]@1{family=tile,block=32,vec=4};" +
-				"blur[1:2]@1{family=stream,stream=y,chunk=4,planes=2,unroll=yes,stages=3,prefetch=2,block=32,vec=2,shuffle=yes,sizes=literals,cse=yes}",
+				"blur[1:2]@1{family=tile,block=4x32,vec=2,rows=2,shuffle=yes,sizes=literals,cse=yes}",
 			Source: `
 iterator y, x;
 parameter N, M;
@@ -36,9 +36,8 @@ blur (w, q, 1);
 			// A grid with a boundary at one end of its rows had another with the same
 			// cells do without what the latter has at its other end.
 			Seed: 18280, Set: map[string]string{"N": "7"},
-			Plan: "react[0:4]@1{family=stream,stream=j,chunk=0,planes=2,stages=2,staging=halos,block=32,vec=2," +
-				"repeat=4,load=plain," +
-				"store=streaming,sizes=literals,cse=yes,registers=48}",
+			Plan: "react[0:4]@1{family=tile,block=2x32,vec=2,repeat=1x4,load=plain,store=streaming,sizes=literals," +
+				"cse=yes,registers=48,stages=1,staging=halos}",
 			Source: `
 iterator j, i;
 parameter N;
@@ -96,9 +95,8 @@ func TestFoundOnPoCL(t *testing.T) {
 	}
 	f := Failure{
 		Seed: 3302, Mode: "strict", Set: map[string]string{"M": "84"},
-		Plan: "family=stream,stream=t2,chunk=8,planes=1,unroll=4,stages=1,staging=halos,prefetch=2,block=32," +
-			"vec=2,repeat=2," +
-			"shuffle=no,load=plain,load_w=readonly,store=plain,sizes=literals,cse=yes",
+		Plan: "family=tile,block=4x32,vec=2,rows=2,repeat=1x2,shuffle=no,load=plain,load_w=readonly,store=plain," +
+			"sizes=literals,cse=yes,stages=1,staging=halos",
 		Source: `
 iterator t2, t1;
 parameter M;

@@ -36,7 +36,7 @@ func TestRandomPairs(t *testing.T) {
 			r.Pairs, r.Runs, r.Tiled, r.Strict, r.Bounded, r.Cells, r.NextSeed)
 	}
 	for _, c := range []Counts{
-		{"family", []Count{{Value: "cells"}, {Value: "tile"}, {Value: "stream"}}},
+		{"family", []Count{{Value: "cells"}, {Value: "tile"}, {Value: "planes"}}},
 		{"shuffle", []Count{{Value: "no"}, {Value: "yes"}}},
 		{"stages", []Count{{Value: "0"}, {Value: "1"}, {Value: "2"}, {Value: "3"}}},
 		{"sizes", []Count{{Value: "arguments"}, {Value: "literals"}}},
@@ -149,8 +149,8 @@ func TestTiles(t *testing.T) {
 	}{
 		{"family=cells,block=4x32", []int64{1, 4, 32}},
 		{"family=tile,block=2x4x32,vec=2,rows=2x1,repeat=1x2x4", []int64{4, 8, 256}},
-		{"family=stream,stream=k,chunk=16,planes=2,block=4x32,vec=4,rows=2,repeat=1x2", []int64{16, 8, 256}},
-		{"family=stream,stream=j,chunk=0,planes=4,block=4x32,vec=1,rows=1,repeat=1x1", []int64{4, 8, 32}},
+		{"family=planes,stream=k,block=4x32,rows=2,vec=4,chunk=16", []int64{16, 8, 128}},
+		{"family=planes,stream=k,block=4x32,rows=1,vec=1,chunk=0", []int64{2, 4, 32}},
 	} {
 		config, err := schedule.ParseConfig(c.config)
 		if err != nil {

@@ -33,7 +33,7 @@ func tileOf(c schedule.Config, axes []string) []int64 {
 	if shape.Stream >= 0 {
 		tile[shape.Stream] = shape.Length
 		if shape.Length == 0 { // the whole axis: a few steps of the loop over planes
-			tile[shape.Stream] = 2 * set.Int(schedule.StreamPlanes, 1)
+			tile[shape.Stream] = 2
 		}
 	}
 	return tile

@@ -42,16 +42,23 @@ var usualRoles = []struct {
 	{"repeat", schedule.CyclicUnroll, schedule.NoAxis},
 	{"tile", schedule.BlockedUnroll, schedule.NoAxis},
 	{"unroll", schedule.Unroll, schedule.NoAxis},
+	{"planes", schedule.StreamUnroll, schedule.StreamAxis}, // of the family "stream"
 }
 
+// formerFamilies are families that kernels had once, and which of today have their parameters.
+var formerFamilies = map[string]string{"stream": "planes"}
+
 // meaning returns the role of a recorded parameter and the axis of its last number:
-// what the recorded families declare, else what is usual.
+// what the recorded families declare, or those that have their parameters now, else what is usual.
 func (r *Recording) meaning(name string) (schedule.Role, schedule.Axis) {
 	var families []string
 	for i := range r.Params {
 		if r.Params[i].Name == schedule.FamilyName {
 			for _, v := range r.Params[i].Values {
 				families = append(families, v.String())
+				if now, former := formerFamilies[v.String()]; former {
+					families = append(families, now)
+				}
 			}
 		}
 	}

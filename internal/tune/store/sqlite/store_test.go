@@ -64,14 +64,13 @@ func log(t *testing.T, s *Store, id string) []session.Trial {
 // plan draws texts like those of a space of one kernel on a GPU.
 func plan(rng *rand.Rand) string {
 	pick := func(list ...string) string { return list[rng.IntN(len(list))] }
-	return fmt.Sprintf("family=stream,stream=%s,chunk=%d,planes=%s,unroll=%s,stages=%s,prefetch=%s,"+
-		"block=%sx%s,vec=%s,rows=%s,repeat=%sx%s,shuffle=%s,load=%s,store=%s,sizes=%s,cse=%s,registers=%s",
-		pick("k", "j"), 8*(1+rng.IntN(64)), pick("1", "2", "4"), pick("yes", "no"), pick("0", "1", "2", "3"),
-		pick("0", "1", "2"),
-		pick("1", "2", "4", "8", "16"), pick("32", "64", "128", "256"), pick("1", "2", "4", "8"), pick("1", "2", "4"),
-		pick("1", "2", "4"), pick("1", "2", "4"),
-		pick("no", "yes"), pick("plain", "readonly"), pick("plain", "streaming"), pick("arguments", "literals"),
-		pick("yes", "no"), pick("0", "32", "48", "64", "128", "255"))
+	return fmt.Sprintf("family=planes,stream=k,block=%sx%s,rows=%s,vec=%s,chunk=%d,prefetch=%s,stages=%s,copy=%s,"+
+		"unroll=%s,loads=%s,stores=%s,columns=%s,load=%s,store=%s,sizes=%s,cse=%s,registers=%s",
+		pick("1", "2", "4", "8", "16"), pick("32", "64", "128", "256"), pick("1", "2", "4", "8"),
+		pick("1", "2", "4"), 8*(1+rng.IntN(64)), pick("0", "1"), pick("1", "2", "3"), pick("async", "tensor"),
+		pick("0", "2", "3", "4"), pick("together", "statements", "terms", "first"), pick("together", "rows"),
+		pick("grids", "all", "halos", "none"), pick("plain", "readonly"), pick("plain", "streaming"),
+		pick("arguments", "literals"), pick("yes", "no"), pick("0", "32", "48", "64", "128", "255"))
 }
 
 // measured makes a trial like those of a GPU: ten batches that differ by half a

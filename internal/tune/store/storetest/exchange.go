@@ -39,7 +39,7 @@ func sample(t *testing.T, open Open) store.Store {
 			i.Finished, i.Outcome = Noon.Add(5*time.Hour), "done"
 		}
 		first := Trial()
-		first.Config = "heat[0:1]@1{family=stream,block=4x64,vec=2}"
+		first.Config = "heat[0:1]@1{family=planes,block=4x64,vec=2}"
 		first.At = i.Started.Add(time.Second)
 		second := session.Trial{Config: "heat[0:1]@1{family=cells}", Verdict: verdict.Verdict(1 + n),
 			Note: "it is \"no\",\nmember", At: i.Started.Add(2 * time.Second), Compile: time.Second}

@@ -53,7 +53,7 @@ func spaceOf(x scheduletest.Spelling) session.Space {
 }
 
 // FindsSpelling holds a store that has a session with a kernel, a whole plan, a space and
-// an event, all with a former spelling of a setting beside vec=2 of a stream, to find them
+// an event, all with a former spelling of a setting beside vec=2 of the family stream, to find them
 // by that of today.
 func FindsSpelling(t *testing.T, s store.Store, x scheduletest.Spelling) {
 	t.Helper()

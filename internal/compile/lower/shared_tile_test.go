@@ -11,7 +11,7 @@ import (
 // or some stored from registers: for stars, boxes, stencils that read
 // no cell of the thread's own rows or other planes of them than neighbours do,
 // and for arrays that some threads share cells of.
-func TestCircularBuffers(t *testing.T) {
+func TestSharedTiles(t *testing.T) {
 	const frame = `
 parameter L, M, N;
 iterator k, j, i;
@@ -32,20 +32,15 @@ s (v, u, w, x);`
 	bounds := []string{"clamp", "periodic", "mirror", "antireflect",
 		"constant(0.25) on k, none on j, constant(0.5) on i", "none on k, clamp on j, none on i"}
 	plans := []string{
-		"family=stream,stream=k,chunk=4,unroll=2,stages=2,prefetch=2,block=4x16,vec=2,rows=2",
-		"family=stream,stream=k,chunk=8,stages=1,planes=2,block=2x16,vec=4,shuffle=no",
-		"family=stream,stream=k,chunk=0,stages=3,block=1x32,vec=2,rows=2,repeat=2x1,shuffle=yes",
-		"family=stream,stream=k,chunk=4,stages=1,unroll=yes,prefetch=2,block=2x16,vec=1,repeat=1x2",
-		"family=stream,stream=j,chunk=8,unroll=4,stages=2,prefetch=1,block=2x16,vec=4,rows=1",
-		"family=stream,stream=j,chunk=4,stages=1,planes=2,unroll=yes,block=2x32,vec=2,shuffle=yes",
 		"family=tile,stages=1,block=2x4x16,vec=2,rows=2x1",
 		"family=tile,stages=1,block=1x2x32,vec=4,rows=1x4,shuffle=yes",
 		"family=tile,stages=1,block=1x2x16,vec=1,rows=2x2,repeat=1x2x2",
+		"family=tile,stages=1,block=2x2x16,vec=2,rows=1x2,repeat=1x1x2,cse=yes",
 	}
 	for f, fusionVariant := range fusionVariants {
 		for b, bound := range bounds {
 			dtype := []string{"double", "float"}[(f+b)%2]
-			p := load(t, "rings", fmt.Sprintf(frame, dtype, bound, fusionVariant))
+			p := load(t, "tiles", fmt.Sprintf(frame, dtype, bound, fusionVariant))
 			for i, text := range plans {
 				if (f+b+i)%2 != 0 {
 					continue // every plan meets every form and every boundary all the same

@@ -5,7 +5,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/op"
 )
 
-// box is a part of a plane, by axis, from the block's corner.
+// box is a part of a tile, by axis, from the block's corner.
 type box map[int]extent
 
 // extent is a run of cells.
@@ -36,20 +36,20 @@ func (b box) cells() int64 {
 	return n
 }
 
-// whole returns all that a circular buffer holds of a plane.
-func (r *circularBuffer) whole(axes []int) box {
+// whole returns all cells of a tile.
+func (t *sharedTile) whole(axes []int) box {
 	b := box{}
 	for _, axis := range axes {
-		b[axis] = extent{r.from[axis], r.len[axis]}
+		b[axis] = extent{t.from[axis], t.len[axis]}
 	}
 	return b
 }
 
-// within returns the place of a cell in a plane of the circular buffer.
-func (r *circularBuffer) within(cell map[int]kernel.Expr, axes []int) kernel.Expr {
+// within returns the place of a cell in the tile.
+func (t *sharedTile) within(cell map[int]kernel.Expr, axes []int) kernel.Expr {
 	sum := kernel.I(0)
 	for _, axis := range axes {
-		sum = kernel.Add(kernel.Mul(sum, kernel.I(r.len[axis])), kernel.Sub(cell[axis], kernel.I(r.from[axis])))
+		sum = kernel.Add(kernel.Mul(sum, kernel.I(t.len[axis])), kernel.Sub(cell[axis], kernel.I(t.from[axis])))
 	}
 	return sum
 }
@@ -57,19 +57,19 @@ func (r *circularBuffer) within(cell map[int]kernel.Expr, axes []int) kernel.Exp
 // runFrom returns the first cell of a run by axis, from the block's corner: of
 // the run of that number among those of all parts, which is one of as many as
 // there are threads, from first on.
-func (w *tiledKernel) runFrom(r *circularBuffer, parts []box, first int64, number kernel.Expr) map[int]kernel.Expr {
-	axes := w.planeAxes(r.array)
+func (w *tiledKernel) runFrom(t *sharedTile, parts []box, first int64, number kernel.Expr) map[int]kernel.Expr {
+	axes := axesOf(t.array)
 	var from map[int]kernel.Expr
 	before := int64(0)
 	for _, p := range parts {
-		end := before + p.cells()/r.n
+		end := before + p.cells()/t.n
 		if end > first && before < first+w.threads() {
 			cell := map[int]kernel.Expr{}
 			rest := kernel.Sub(number, kernel.I(before))
 			for i := len(axes) - 1; i >= 0; i-- { // the last varies fastest
 				axis, run := axes[i], int64(1)
 				if axis == w.inner() {
-					run = r.n
+					run = t.n
 				}
 				at := rest
 				if i > 0 {
