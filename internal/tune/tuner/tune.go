@@ -272,7 +272,7 @@ func (k *kernelSearch) good() []search.Point {
 	seen := map[string]bool{}
 	add := func(configs []schedule.Config, most int) {
 		for _, c := range configs {
-			c, err := k.space.Schedule().Complete(k.withoutIdle(c))
+			c, err := k.space.Schedule().Complete(k.ownSettings(c))
 			if err != nil {
 				continue
 			}
@@ -287,8 +287,19 @@ func (k *kernelSearch) good() []search.Point {
 	}
 	add(k.starts, len(k.starts))
 	add(k.opts.Good, mostGood)
-	add(k.seedConfigs(), mostGood)
+	seeds := k.seedConfigs()
+	add(seeds, len(seeds))
 	return list
+}
+
+// ownSettings returns a configuration without the settings that this kernel has not, as what was good elsewhere may,
+// and without those that change nothing in it.
+func (k *kernelSearch) ownSettings(c schedule.Config) schedule.Config {
+	if f := k.space.Schedule().Family(c.Family); f != nil {
+		c.Values = slices.DeleteFunc(slices.Clone(c.Values),
+			func(s schedule.Setting) bool { return f.Param(s.Name) == nil })
+	}
+	return k.withoutIdle(c)
 }
 
 // withoutIdle returns a configuration without the settings that change nothing in this kernel: what was good elsewhere

@@ -230,7 +230,7 @@ func TestVersionsGoOn(t *testing.T) {
 	}
 	o := options(s, b, 60)
 	o.Lab = gpu(t, s)
-	o.MaxDepth = 0
+	o.MaxDepth, o.Strategy = 0, "auto" // which begins with what is known to be good
 	leader := ""
 	r, v, err := RunVersions(t.Context(), o, src, func(ctx context.Context, o Options, v Version) (*Result, error) {
 		s.bound = o.Bound
