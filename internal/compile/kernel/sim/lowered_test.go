@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"math"
@@ -95,15 +96,20 @@ func give(s *interp.State, seed uint64) (map[*ir.Grid]bool, map[*ir.Grid][]byte)
 	return given, data
 }
 
-// lowered lowers a program with a random configuration and checks the kernels.
+// lowered lowers a program with a random configuration of a random family, and checks the kernels.
 func lowered(t *testing.T, c *gen.Case, b *ir.Binding, v variant, rng *rand.Rand) *kernel.Module {
 	t.Helper()
 	o := lower.Options{Target: v.target, Bound: b}
-	plan := o
-	plan.Plan = schedule.Plan{Every: lower.Space(v.target, c.Program.Axes).Counter().Draw(rng)}
-	m, err := lower.Program(c.Program, plan)
+	plan, families := o, lower.Space(v.target, c.Program.Axes).Families
+	var m *kernel.Module
+	err := errors.New("nothing was drawn")
+	for tried := 0; tried < 4 && err != nil; tried++ { // no kernel may have all the axes, or be of the family
+		f := families[rng.IntN(len(families))]
+		plan.Plan = schedule.Plan{Every: schedule.Space{Families: []schedule.Family{f}}.Counter().Draw(rng)}
+		m, err = lower.Program(c.Program, plan)
+	}
 	if err != nil {
-		m, err = lower.Program(c.Program, o) // no kernel has all the axes
+		m, err = lower.Program(c.Program, o)
 	}
 	if err != nil {
 		t.Fatalf("seed %d, %s: %v\n%s", c.Seed, v.name, err, c.Source)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
 // SpatialOptions says how to run the suite.
@@ -217,7 +218,14 @@ func (o *SpatialOptions) plans(c spatialCase) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
+		choices, err := lower.Choices(p, lower.Options{Target: lower.GPU})
+		if err != nil {
+			return nil, err
+		}
 		space := lower.Space(lower.GPU, p.Axes)
+		space.Families = slices.DeleteFunc(space.Families, func(f schedule.Family) bool { // no kernel has it
+			return !slices.ContainsFunc(choices, func(c lower.Choice) bool { return c.Space.Family(f.Name) != nil })
+		})
 		for _, f := range space.Families {
 			list = append(list, space.Default(f.Name).String())
 		}

@@ -42,8 +42,7 @@ func TestExamplesAgree(t *testing.T) {
 		}
 		b := bind(t, name, string(text), set)
 		checkModule(t, lowered(t, b, schedule.Plan{}), b)
-		counter := lower.Space(lower.GPU, b.Program.Axes).Counter()
-		if m := drawn(t, b, counter, rng); m != nil {
+		if m := drawn(t, b, lower.Space(lower.GPU, b.Program.Axes).Families, rng); m != nil {
 			checkModule(t, m, b)
 			others++
 		}
@@ -68,13 +67,17 @@ func lacks() []machine.Capability {
 	return list
 }
 
-// drawn lowers a program under a random plan that OpenCL has words for, with
+// drawn lowers a program under a random plan of a random family that OpenCL has words for, with
 // small blocks and kernels, since Oclgrind is slow; nil if none comes up.
-func drawn(t *testing.T, b *ir.Binding, from *schedule.Counter, rng *rand.Rand) *kernel.Module {
+func drawn(t *testing.T, b *ir.Binding, families []schedule.Family, rng *rand.Rand) *kernel.Module {
 	t.Helper()
+	var from []*schedule.Counter
+	for _, f := range families {
+		from = append(from, schedule.Space{Families: []schedule.Family{f}}.Counter())
+	}
 draw:
 	for range 100 {
-		p := schedule.Plan{Every: from.Draw(rng)}
+		p := schedule.Plan{Every: from[rng.IntN(len(from))].Draw(rng)}
 		threads := int64(1)
 		for _, n := range p.Every.Ints("block") {
 			threads *= n
