@@ -57,8 +57,8 @@ type family struct {
 	offersSpan func(program *ir.Program, p *pipeline.Pipeline, f *schedule.Family)
 	// repeats says that kernels of several iterations carry them out as often as an argument says.
 	repeats bool
-	// span builds kernels of pipelines: of several iterations or statements, and of groups of one stage if can allows
-	// those; nil for families that do not carry out any.
+	// span builds kernels of pipelines: of several iterations, of sequences, and of the groups of statements that can
+	// allows; nil for families that do not carry out any.
 	span func(s *spanKernel) ([]kernel.Stmt, error)
 
 	once  sync.Once

@@ -15,17 +15,17 @@ import (
 
 // offerSums adds that choice to the family's space, if some sum has another order. Parts are always computed early.
 func offerSums(program *ir.Program, p *pipeline.Pipeline, f *schedule.Family) {
-	if program.Arithmetic != arith.Fast {
-		return
+	if sortable(program, p) {
+		retime := retimeParam
+		retime.Values, retime.Default = []schedule.Value{schedule.Yes, schedule.Word(retimedSums)}, schedule.Yes
+		f.Params = append(f.Params, retime)
 	}
-	for _, st := range p.Stages {
-		if sumsByPlane(program, p, st) != nil {
-			retime := retimeParam
-			retime.Values, retime.Default = []schedule.Value{schedule.Yes, schedule.Word(retimedSums)}, schedule.Yes
-			f.Params = append(f.Params, retime)
-			return
-		}
-	}
+}
+
+// sortable reports whether some sum of a pipeline may be put in the order of its planes, and has another.
+func sortable(program *ir.Program, p *pipeline.Pipeline) bool {
+	return program.Arithmetic == arith.Fast && slices.ContainsFunc(p.Stages,
+		func(st *pipeline.Stage) bool { return sumsByPlane(program, p, st) != nil })
 }
 
 // sumsByPlane returns a stage's statement with the terms of its sums in the order of their planes along the stream; nil

@@ -3,7 +3,6 @@ package lower
 import (
 	"slices"
 
-	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/pipeline"
@@ -22,8 +21,7 @@ func offerParts(program *ir.Program, p *pipeline.Pipeline, f *schedule.Family) {
 	if len(inParts(program, p.Span.Loop, false)) > 0 {
 		values = append(values, schedule.Yes)
 	}
-	if program.Arithmetic == arith.Fast && sortable(program, p.Span.Loop) &&
-		len(inParts(program, p.Span.Loop, true)) > 0 {
+	if sortable(program, p) && len(inParts(program, p.Span.Loop, true)) > 0 {
 		values = append(values, schedule.Word(retimedSums))
 	}
 	if len(values) == 1 {
@@ -32,16 +30,6 @@ func offerParts(program *ir.Program, p *pipeline.Pipeline, f *schedule.Family) {
 	retime := retimeParam
 	retime.Values, retime.Default = values, schedule.No
 	f.Params = slices.Insert(f.Params, f.Index(schedule.StreamUnroll), retime)
-}
-
-// sortable reports whether some sum of a loop's calls has another order than that of its planes.
-func sortable(program *ir.Program, l graph.Loop) bool {
-	return slices.ContainsFunc(l.Body(), func(o ir.Op) bool {
-		run, ok := o.(*ir.Run)
-		return ok && slices.ContainsFunc(run.Call.Body, func(st *ir.Stmt) bool {
-			return st.Array != nil && !sameValue(program, sumsInPlanes(program, run.Call, st, st.Axes[0]), st)
-		})
-	})
 }
 
 // inOrderOfPlanes returns a call with its sums in the order of their planes; the call itself if its local scalars read
