@@ -25,8 +25,7 @@ func (c ProfileCase) String() string {
 	return strings.TrimSpace(fmt.Sprintf("%s %d %s", c.Name, c.Size, c.Plan))
 }
 
-// ProfileCases are iterative and complex stencils, by the usual kernels and by better ones. Kernels of calls that
-// assign several grids go along an axis as those of a sequence do.
+// ProfileCases are iterative and complex stencils, by the usual kernels and by better ones.
 var ProfileCases = []ProfileCase{
 	{"star7", 512, ""}, {"star7", 512, "family=cells"},
 	{"star7", 512, "body[0:2]@4{family=pipe,block=8x32,cells=5x2,chunk=0,persistent=1,rims=step,sizes=literals}"},
@@ -34,13 +33,11 @@ var ProfileCases = []ProfileCase{
 	{"box27", 512, "body[0:2]@2{family=pipe,block=8x32,cells=5x2,chunk=0,persistent=1,rims=step,sizes=literals}"},
 	{"star5", 16384, ""},
 	{"star5", 16384, "body[0:2]@10{family=pipe,block=1x32,cells=4,chunk=256,stages=4,sizes=literals}"},
-	{"hypterm", 320, ""}, {"hypterm", 320, "sequence[0:1]@1{family=planes,stages=1}"},
-	{"rhs4center", 320, ""}, {"rhs4center", 320, "sequence[0:1]@1{family=planes}"},
+	{"hypterm", 320, ""}, {"hypterm", 320, "family=planes,stages=1"},
+	{"rhs4center", 320, ""}, {"rhs4center", 320, "family=planes"},
 	{"helmholtz", 512, ""}, {"helmholtz", 512, "family=planes,stream=k,block=4x128,rows=2,vec=2,chunk=16,stages=2"},
-	{"miniflux", 320, ""},
-	{"miniflux", 320, "sequence[0:1]@1{family=planes,vec=2,stages=1};sequence[1:2]@1{family=planes,vec=2,stages=1};" +
-		"sequence[2:3]@1{family=planes,vec=2,stages=1};sequence[3:4]@1{family=planes,vec=2,stages=1}"},
-	{"addsgd4", 320, ""}, {"addsgd4", 320, "sequence[0:1]@1{family=planes}"},
+	{"miniflux", 320, ""}, {"miniflux", 320, "family=planes,vec=2,stages=1"},
+	{"addsgd4", 320, ""}, {"addsgd4", 320, "family=planes"},
 }
 
 // Source returns the case's program, from the suite temporal or from the examples, and its sizes.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/analysis"
 	"github.com/gridloom/gridloom/internal/compile/fission"
-	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/lower"
@@ -145,14 +144,12 @@ func (o *ComplexVersionsOptions) measure(ctx context.Context, x caseVersion) (*C
 			return r.Key() == row.Key() && o.stands(r.Commit, r.Budget)
 		})
 	}
-	var wrong error
 	found, err := o.tuneAs(ctx, x.ComplexCase, &row.ComplexRow, done, x.version.source, func(t *tuner.Options) {
 		if x.version.limits != nil {
 			t.MaxDepth, t.Restrict = 1, x.version.restrict
-			t.Plan, wrong = x.version.plan(t.Bound.Program, t.Lab.About().Target.Lowering(t.Bound, schedule.Plan{}))
 		}
 	}, x.version.keep)
-	if err = cmp.Or(wrong, err); found == nil || err != nil {
+	if found == nil || err != nil {
 		return nil, err
 	}
 	row.Families, row.Version = row.Version, x.version.Name
@@ -170,27 +167,8 @@ func (v *ComplexVersion) family() string {
 	return strings.TrimPrefix(v.limits[0], schedule.FamilyName+"=")
 }
 
-// plan names kernels of sequences where those of calls cannot be of the version's family: calls that assign several
-// grids are sequences of one call then.
-func (v *ComplexVersion) plan(p *ir.Program, o lower.Options) (schedule.Plan, error) {
-	var plan schedule.Plan
-	o.NoInitial = true
-	choices, err := lower.Choices(p, o)
-	if err != nil || !slices.ContainsFunc(choices, func(c lower.Choice) bool { return v.lacks(c.Space) }) {
-		return plan, err
-	}
-	for _, l := range graph.Loops(p) {
-		for i := range l.Body() {
-			if l.Iterate.Sequence {
-				plan.Kernels = append(plan.Kernels, schedule.Kernel{Call: l.Name, From: i, To: i + 1, Depth: 1})
-			}
-		}
-	}
-	return plan, nil
-}
-
-// keep makes the fastest plan that was found the best of which all kernels are of the version's family. Kernels of
-// calls that have none may be faster, and so may plans that were not searched.
+// keep makes the fastest plan that was found the best of which all kernels are of the version's family. Plans that were
+// not searched may be faster, as an expert's.
 func (v *ComplexVersion) keep(p *ir.Program, t *tuner.Result) {
 	f := v.family()
 	var best *tuner.Contender
@@ -210,28 +188,9 @@ func (v *ComplexVersion) keep(p *ir.Program, t *tuner.Result) {
 	}
 }
 
-// lacks reports whether a kernel cannot be of the version's family.
-func (v *ComplexVersion) lacks(s schedule.Space) bool {
-	f := v.family()
-	return f != "" && s.Family(f) == nil
-}
-
-// restrict leaves of the kernels' spaces what the version has. Kernels that cannot be of its family are the plainest:
-// the plan has others in their place. A limit on what no kernel has means nothing.
+// restrict leaves of the kernels' spaces what the version has. A limit on what no kernel has means nothing.
 func (v *ComplexVersion) restrict(kernels []string, spaces []schedule.Space) (left []schedule.Space, notes []string,
 	err error) {
-	if at := slices.IndexFunc(spaces, v.lacks); at >= 0 {
-		plainest, err := spaces[at].Fix(schedule.FamilyName, schedule.Word(lower.Plain(lower.GPU)))
-		if err == nil {
-			plainest, err = plainly(plainest, nil)
-		}
-		if err != nil || len(spaces) == 1 {
-			return []schedule.Space{plainest}, nil, err
-		}
-		left, notes, err = v.restrict(slices.Delete(slices.Clone(kernels), at, at+1),
-			slices.Delete(slices.Clone(spaces), at, at+1))
-		return slices.Insert(left, at, plainest), notes, err
-	}
 	left, notes = spaces, nil
 	for _, text := range v.limits {
 		name := text[:strings.IndexAny(text, "<>=!")]
