@@ -217,7 +217,7 @@ func (p *deviceSpanProver) draw(seed uint64, cells int64) (*devicePair, error) {
 	if s == nil {
 		return nil, fmt.Errorf("the program does not bind with %v", c.Sets[len(c.Sets)-1])
 	}
-	if d.wish() == "resident" {
+	if d.wish().family == "resident" {
 		cells = min(cells, mostResident)
 	}
 	for ; cells >= 64; cells /= 2 {

@@ -184,7 +184,7 @@ func (p *pair) holds(b *ir.Binding) bool {
 // since few programs have these.
 func (p *pair) program() (*gen.Case, error) {
 	const tries = 40
-	wish := p.wish()
+	wish := p.wish().family
 	o := gen.Options{Size: sizeOf(p.seed / 2), Exact: p.exactOnly || callsExactOnly(p.seed), Spans: p.spans}
 	first := p.firstTry(o)
 	for try := uint64(0); ; try++ {

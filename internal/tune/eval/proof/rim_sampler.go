@@ -9,14 +9,14 @@ import (
 )
 
 // Family pipe puts rims in place late where no iteration reads them early: few random programs are like that, and the
-// fastest kernels are. One of five pairs looks for such a program.
+// fastest kernels are. One of seven pairs looks for such a program.
 
 // rimTries bounds the programs that are drawn for one with late rims.
 const rimTries = 600
 
 // wantsRims reports whether the pair looks for a program whose rims are put in place late.
 func (p *pair) wantsRims() bool {
-	return p.spans && p.wish() == "pipe" && p.seed%uint64(len(wishes)) == 3
+	return p.spans && p.wish().lateRims
 }
 
 // firstTry returns the first of the pair's programs to try.

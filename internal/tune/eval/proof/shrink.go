@@ -7,6 +7,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/gen"
+	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lang"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
@@ -19,6 +20,10 @@ const patience = time.Minute
 // kernel by kernel in order, at its sizes.
 func (p *pair) shrink(ctx context.Context, f *Failure) {
 	until := time.Now().Add(patience)
+	most := int64(4 * mostUpdates)
+	for _, z := range p.sizes { // no text may do more than the one that failed
+		most = max(most, p.work(z.bound))
+	}
 	try := func(source string) (other Failure, failed bool) {
 		defer func() {
 			if r := recover(); r != nil {
@@ -41,8 +46,8 @@ func (p *pair) shrink(ctx context.Context, f *Failure) {
 				set[s.Name] = v
 			}
 		}
-		b, list := program.Bind(set)
-		if list.HasErrors() || (&sizing{}).work(b, tilesOf(p.plan, program.Axes)) > 4*mostUpdates {
+		b, list := program.In(p.mode).Bind(set)
+		if list.HasErrors() || p.work(b) > most {
 			return other, false
 		}
 		plan, ok := p.planFor(p.lowering(b))
@@ -64,6 +69,11 @@ func (p *pair) shrink(ctx context.Context, f *Failure) {
 		}
 		return failed
 	})
+}
+
+// work counts the cells that a program updates with the pair's plan, roughly.
+func (p *pair) work(b *ir.Binding) int64 {
+	return (&sizing{}).work(b, tilesOf(p.plan, b.Program.Axes))
 }
 
 // planFor gives the kernels of another program the configurations of the

@@ -19,14 +19,23 @@ const (
 	mostStatements = 48 // of a kernel, in all its iterations: compilers of others judge some
 )
 
-// wishes are the families that pairs try first, by their seeds: pipe and planes in two of seven pairs, resident in one.
-// Programs are drawn until one allows that family. Any family comes for the others, and where no configuration can run.
-var wishes = []string{"pipe", "resident", "planes", "", "pipe", "planes", ""}
+// A wish is what a pair looks for: programs are drawn until one allows it.
+type wish struct {
+	family   string // that is tried first; "" for any
+	lateRims bool   // its rims can be put in place late
+}
 
-// wish returns the family that the pair tries first; "" for any.
-func (p *pair) wish() string {
+// wishes are those of pairs, by their seeds: pipe and planes in two of seven pairs, resident in one. Any family comes
+// for the others, and where no configuration can run.
+var wishes = []wish{
+	{family: "pipe"}, {family: "resident"}, {family: "planes"}, {}, {family: "pipe", lateRims: true}, {family: "planes"},
+	{},
+}
+
+// wish returns what the pair looks for.
+func (p *pair) wish() wish {
 	if p.opencl { // it has no shuffles, which these families need
-		return ""
+		return wish{}
 	}
 	return wishes[p.seed%uint64(len(wishes))]
 }
@@ -37,7 +46,7 @@ func (d *planSampler) withSpans(p *pair, rng *rand.Rand, largest []int64, thread
 ) (schedule.Plan, []spanned) {
 	plan := p.plan
 	var list []spanned
-	wish := p.wish()
+	wish := p.wish().family
 	loops := graph.Loops(d.options.Bound.Program)
 	for i, l := range loops {
 		if rng.IntN(6) == 0 && (i+1 < len(loops) || len(list) > 0) {
