@@ -46,7 +46,7 @@ proof: build
 	build/gridloom bench proof --dags --fission cire --pairs 400 --seed 5000 --json bench/results/proof-dags-cire.json
 	build/gridloom bench proof --dags --fission inline --pairs 1000 --seed 7000 --json bench/results/proof-dags-inline.json
 	build/gridloom bench proof --dags --fission retime --pairs 4000 --seed 1 --json bench/results/proof-dags-retime.json
-	go test -count=1 -timeout 1h -run 'TestSpans$$' ./internal/compile/lower -whole
+	go test -count=1 -timeout 1h -run '^(TestSpans|TestPipeClusters)$$' ./internal/compile/lower -whole
 
 # Kernels of every kind on a GPU against the simulator, two hundred random plans of every
 # example, and kernels of several iterations against single ones at full size, every cell.

@@ -42,6 +42,9 @@ func TestPipeClusters(t *testing.T) {
 			right := 0
 			for n, way := range clusterPlans {
 				for depth := 2; depth <= 4; depth++ {
+					if !*whole && depth == 2+(n+i)%3 { // two depths each
+						continue
+					}
 					size := sizes[(n+i+depth)%len(sizes)]
 					steps := fmt.Sprintf("iterate %d", 2*depth+1)
 					b, list := load(t, "span", strings.Replace(prog.text, "iterate T", steps, 1)).Bind(settings(size))
@@ -61,7 +64,7 @@ func TestPipeClusters(t *testing.T) {
 					}
 				}
 			}
-			if right < 6 {
+			if right < 4 {
 				t.Errorf("only %d were right", right)
 			}
 		})

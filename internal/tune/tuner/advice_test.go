@@ -295,6 +295,7 @@ func TestAdviceIsInterrupted(t *testing.T) {
 // Of a loop the kernel that carries it out is profiled. A hint that wants more iterations in a kernel has that depth
 // searched if it was not, and is measured by the iteration.
 func TestAdviceOnDepths(t *testing.T) {
+	decides(t)
 	b := program(t, iterated(101))
 	// The search ends at depth 8, since 6 and 8 gain nothing.
 	parts := map[int]float64{2: 0.6, 4: 0.5, 6: 0.55, 8: 0.52, 12: 0.25}
@@ -340,6 +341,7 @@ func TestAdviceOnDepths(t *testing.T) {
 
 // After a profile the search keeps to what is promising for the class, unless the best is not.
 func TestAdviceRestrictsTheSearch(t *testing.T) {
+	decides(t)
 	var few schedule.Restrictions
 	for _, text := range []string{"family=tile", "stages=0", "sizes=literals", "cse=no", "shuffle=no", "registers=0"} {
 		few = append(few, schedule.LimitTo("", text))

@@ -61,6 +61,7 @@ func iterated(times int) string {
 // The search goes from depth to depth until two of them gain nothing, and the depth that is best gets what is
 // left.
 func TestDepths(t *testing.T) {
+	decides(t)
 	b := program(t, iterated(101))
 	o := deepOptions(t, newScripted(t, b, byDepth(map[int]float64{2: 0.6, 4: 0.5, 6: 0.55, 8: 0.52, 10: 0.1})), b, 100)
 	var told []string
@@ -112,6 +113,7 @@ func TestDepths(t *testing.T) {
 
 // Where the device is described, the search begins with the depth that the model predicts, and goes around it.
 func TestForecastDepths(t *testing.T) {
+	decides(t)
 	b := program(t, iterated(101))
 	s := newScripted(t, b, byDepth(map[int]float64{2: 0.3, 3: 0.4, 4: 0.5, 5: 0.6}))
 	o := deepOptions(t, s, b, 40)

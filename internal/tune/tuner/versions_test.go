@@ -212,6 +212,7 @@ sums (b, c, a);
 // A version's search goes on from the kernel of all statements that was the best of the program as it is: it begins
 // with that, and searches no kernels of single calls.
 func TestVersionsGoOn(t *testing.T) {
+	decides(t)
 	src := diag.NewSource("rows.loom", rowsOfTwo)
 	b := program(t, rowsOfTwo)
 	s := newScripted(t, b, nil)
@@ -324,6 +325,7 @@ stencil step (b, f) { b[j][i] = b[j][i] - (f[j][i+1] - f[j][i]); }
 
 // The version with calls joined is tuned where memory does not bind the program, from its best kernel of all calls.
 func TestInliningIsTuned(t *testing.T) {
+	decides(t)
 	src := diag.NewSource("faces.loom", faces)
 	for _, c := range []struct {
 		seconds float64 // of the program as it is, by a kernel of both calls; a copy of what it moves takes 8.4e-5
