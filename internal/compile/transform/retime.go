@@ -27,6 +27,7 @@ import (
 type Retimed struct {
 	Top    int64    // the highest offset along the axis that is read
 	Pieces []*Piece // what a piece uses comes before it
+	Early  bool     // anything is computed before all planes have come
 }
 
 // Piece is a statement or a part of one.
@@ -36,28 +37,16 @@ type Piece struct {
 	// Value is the part as its cell sees it, with other pieces in it as temps.
 	Value ir.Expr
 	Ready int64 // the offset along the axis of the plane with which it is computed
-	Uses  []Use
-	// Carried is how many planes later it is used for the last time.
-	Carried int64
-}
-
-// Use is a piece that another one reads, so many planes after it was computed.
-type Use struct {
-	*Piece
-	Delay int64
+	Uses  []*Piece
 }
 
 // Retime cuts statements in pieces along an axis. Of temps among them those
 // that kept reports are computed for their own sake, others where they are
-// read. It refuses statements that read temps which are computed elsewhere.
+// read; those that read no plane stay temps. It refuses statements that read
+// temps which are computed elsewhere.
 func Retime(p *ir.Program, stmts []*ir.Stmt, axis int, kept func(*ir.Stmt) bool) (*Retimed, error) {
-	return retime(p, stmts, axis, kept, false)
-}
-
-// retime is Retime; where still is set, temps that read no plane stay temps.
-func retime(p *ir.Program, stmts []*ir.Stmt, axis int, kept func(*ir.Stmt) bool, still bool) (*Retimed, error) {
 	r := &retimer{
-		program: p, axis: axis, still: still, def: definitions(stmts), known: map[string]*Piece{},
+		program: p, axis: axis, def: definitions(stmts), known: map[string]*Piece{},
 		pieces: map[tempAt]*Piece{}, temps: map[*ir.Temp]reach{}, exprs: map[ir.Expr]reach{},
 	}
 	top, found := int64(0), false
@@ -85,26 +74,9 @@ func retime(p *ir.Program, stmts []*ir.Stmt, axis int, kept func(*ir.Stmt) bool,
 	return &r.out, nil
 }
 
-// Early reports whether anything is computed before all planes have come.
-func (r *Retimed) Early() bool {
-	return slices.ContainsFunc(r.Pieces, func(q *Piece) bool { return q.Carried > 0 })
-}
-
-// Lead is how many planes before the first cell the pieces start.
-func (r *Retimed) Lead() int64 {
-	n := int64(0)
-	for _, q := range r.Pieces {
-		if q.Carried > 0 {
-			n = max(n, r.Top-q.Ready)
-		}
-	}
-	return n
-}
-
 type retimer struct {
 	program *ir.Program
 	axis    int
-	still   bool
 	def     map[*ir.Temp]*ir.Stmt
 	temps   map[*ir.Temp]reach
 	exprs   map[ir.Expr]reach
@@ -224,12 +196,11 @@ func (r *retimer) shared(part *Piece, name string, t types.Type) *Piece {
 
 // temp returns what a piece reads of a temp.
 func (r *retimer) temp(q *Piece, t *ir.Temp) ir.Expr {
-	part := &Piece{Ready: q.Ready}
-	if at := r.reach(ir.TempRef{Temp: t}); at.moves() {
-		part.Ready = at.high
-	} else if r.still {
+	at := r.reach(ir.TempRef{Temp: t})
+	if !at.moves() {
 		return ir.TempRef{Temp: t}
 	}
+	part := &Piece{Ready: at.high}
 	key := tempAt{t, part.Ready}
 	if r.pieces[key] == nil {
 		part.Value = r.cut(part, r.def[t].Value)
@@ -240,10 +211,9 @@ func (r *retimer) temp(q *Piece, t *ir.Temp) ir.Expr {
 
 // use notes that a piece reads another.
 func (r *retimer) use(q, part *Piece) ir.Expr {
-	delay := q.Ready - part.Ready
-	part.Carried = max(part.Carried, delay)
-	if !slices.ContainsFunc(q.Uses, func(u Use) bool { return u.Piece == part }) {
-		q.Uses = append(q.Uses, Use{part, delay})
+	r.out.Early = r.out.Early || part.Ready < q.Ready
+	if !slices.Contains(q.Uses, part) {
+		q.Uses = append(q.Uses, part)
 	}
 	return ir.TempRef{Temp: part.Temp}
 }

@@ -116,8 +116,8 @@ func retimedParts(p *ir.Program, call *ir.Call, group []*ir.Stmt) *retimedStmts 
 	if expanded(list) > mostExpanded {
 		return nil
 	}
-	r, err := retime(p, list, planeAxis, func(st *ir.Stmt) bool { return slices.Contains(group, st) }, true)
-	if err != nil || !r.Early() || len(r.Pieces) > mostRetimed {
+	r, err := Retime(p, list, planeAxis, func(st *ir.Stmt) bool { return slices.Contains(group, st) })
+	if err != nil || !r.Early || len(r.Pieces) > mostRetimed {
 		return nil
 	}
 	parts := &retimedStmts{first: map[*ir.Stmt][]*Shared{}, made: map[*ir.Stmt]*ir.Stmt{}}
@@ -160,7 +160,7 @@ func retimedParts(p *ir.Program, call *ir.Call, group []*ir.Stmt) *retimedStmts 
 		}
 		placed[q] = true
 		for _, u := range q.Uses {
-			place(u.Piece, st)
+			place(u, st)
 		}
 		if of[q] != nil {
 			parts.first[st] = append(parts.first[st], of[q])
