@@ -73,7 +73,7 @@ say "Race detector: $concurrent"
 # What one goroutine does alone takes minutes under the detector; it is tested without it below.
 alone='TestFormerSpellings|TestLocalsOutliveTheirSources'
 alone="$alone|TestConformance/(Bombs|FilterIsDefined|FormerSpellings|BadFiles)"
-CGO_ENABLED=1 go test -vet=off -race -skip "$alone" -timeout 80m $concurrent
+CGO_ENABLED=1 go test -race -skip "$alone" -timeout 80m $concurrent
 
 # Go fuzzes one function at a time; what it finds it writes to testdata/fuzz. So many
 # inputs and not so long: at the end of a time Go before 1.27 fails now and then

@@ -64,7 +64,7 @@ func TestPipeClusters(t *testing.T) {
 					}
 				}
 			}
-			if right < 4 {
+			if right < 6 {
 				t.Errorf("only %d were right", right)
 			}
 		})
