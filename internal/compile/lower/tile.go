@@ -30,6 +30,7 @@ func init() {
 			3: {
 				"vec=W,block=1x8x32,rows=4x2,sizes=literals,load=plain", // little is reused
 				"vec=W,block=1x2x64,rows=1x1,sizes=literals,load=plain", // many grids
+				"vec=1,block=1x1x64,rows=1x1,sizes=literals,load=plain", // cells that fill the registers
 			},
 		},
 		expert: []string{"family=tile,block=4x64"},
