@@ -32,7 +32,7 @@ func TestSeeds(t *testing.T) {
 			space: search.Of(choice.Space)}
 		list := k.seedConfigs()
 		seeds := choice.Space.Seeds()
-		if want := map[int]int{1: 1, 2: 3, 3: 9}[dims]; len(seeds) != want || len(list) != want {
+		if want := map[int]int{1: 1, 2: 3, 3: 10}[dims]; len(seeds) != want || len(list) != want {
 			t.Fatalf("%d dimensions: %d of %d seeds, not %d", dims, len(list), len(seeds), want)
 		}
 		wide := map[int]string{1: "vec=4", 2: "vec=4", 3: "vec=2"}[dims] // cells of 16 bytes
