@@ -422,14 +422,14 @@ func (p *planeBlock) needed(i int) (from, to kernel.Expr) {
 // all of whose cells are computed have no conditions. Those at both ends of the stream, and all of blocks at the edges,
 // are made by another loop, which comes before and after; its code is there once.
 func (p *planeBlock) steps(body *scope) {
-	var begin, stop kernel.Expr
+	var begin, stop, firstDone kernel.Expr
 	for i := range p.pipeline.Stages {
 		from, to := p.needed(i)
 		if i == 0 {
-			begin, stop = from, to
+			begin, stop, firstDone = from, to, to
 			continue
 		}
-		begin, stop = least(begin, from), most(stop, to)
+		begin, stop, firstDone = least(begin, from), most(stop, to), least(firstDone, to)
 	}
 	p.begin = body.let(p.env, "begin", "begin", begin)
 	stop = body.let(p.env, "stop", "stop", stop)
@@ -457,6 +457,11 @@ func (p *planeBlock) steps(body *scope) {
 		return
 	}
 	from, to, inner := p.inner()
+	if len(p.pipeline.Stages) > 1 {
+		// A stage that is done in a few planes, before the last stage begins, has left none of those that inner steps,
+		// in which all stages compute, would use.
+		inner = conj(inner, kernel.Le(from, firstDone))
+	}
 	from = body.let(p.env, "from", "inner_first", kernel.Sel(inner, kernel.Min(kernel.Max(from, p.begin), stop), stop))
 	to = body.let(p.env, "inner_to", "inner_end", kernel.Max(kernel.Min(to, stop), from))
 	p.innerEnd = to

@@ -64,6 +64,22 @@ copyout q, v, w;
 `, "body[0:2]@2{family=pipe,block=6x32,cells=4x2,chunk=4,stages=3,sizes=arguments,barrier=whole,rimvec=2}",
 			map[string]string{"N": "3", "T": "5"},
 		},
+		{
+			"chunks end before the last stage begins", `iterator j, i;
+parameter M, N, T;
+double u[M,N], low[M,N];
+float p[M,N];
+copyin u, low, p;
+copyout u, p;
+stencil react (out, p, y) {
+  double t = 0.7*p[j][i];
+  p[j][i] = 0.6*t;
+  out[j][i] = 0.9*(out[j][i]*y[j][i]*p[j][i-1]);
+}
+iterate T { react (u, p, low); }
+`, "body[0:1]@6{family=planes,block=32,rows=1,vec=2,chunk=4,stages=2,copy=tensor,columns=halos}",
+			map[string]string{"M": "14", "N": "221", "T": "9"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b, list := load(t, "random.loom", c.source).In(arith.Contract).Bind(c.sizes)
