@@ -29,7 +29,8 @@ import (
 // compilers move that out of loops.
 func passReciprocals(k *Kernel) *Kernel {
 	d := &divider{
-		changes: assigned(k.Body), order: map[*Var]int{}, launch: map[*Var]Expr{}, after: map[*Var][]*divisor{},
+		changes: assigned(k.Body), order: map[*Var]int{}, innermost: map[*Var]*Var{}, launch: map[*Var]Expr{},
+		after: map[*Var][]*divisor{},
 	}
 	for v := range reduced(k.Body) {
 		d.changes[v] = true
@@ -69,12 +70,13 @@ const mostNodes = 16
 
 // divider divides by reciprocals in one kernel.
 type divider struct {
-	changes  map[*Var]bool // variables that do
-	order    map[*Var]int  // in which variables are declared; those of the signature are not in it
-	launch   map[*Var]Expr // what is the same in the whole launch, by the kernel's arguments
-	divisors []*divisor
-	after    map[*Var][]*divisor // the chosen ones that are known once a variable is; nil: from the start
-	before   []Stmt              // names for what the statement that is rewritten needs
+	changes   map[*Var]bool // variables that do
+	order     map[*Var]int  // in which variables are declared; those of the signature are not in it
+	innermost map[*Var]*Var // of collapsed loops, which have no statements in between, by the others' variables
+	launch    map[*Var]Expr // what is the same in the whole launch, by the kernel's arguments
+	divisors  []*divisor
+	after     map[*Var][]*divisor // the chosen ones that are known once a variable is; nil: from the start
+	before    []Stmt              // names for what the statement that is rewritten needs
 }
 
 // divisor is what dividends have in common.
@@ -116,6 +118,10 @@ func (d *divider) count(list []Stmt) counts {
 		switch s := s.(type) {
 		case *Loop:
 			d.declare(s.Var)
+			nest := Collapsed(s)
+			for _, outer := range nest[:len(nest)-1] {
+				d.innermost[outer.Var] = nest[len(nest)-1].Var
+			}
 			trips := 1.0
 			if n, known := Trips(s); !s.Tag.isLaunch() && known {
 				trips = float64(n)
@@ -244,6 +250,9 @@ func (d *divider) divisor(e *Binary) *divisor {
 	})
 	if !ok {
 		return nil
+	}
+	if inner := d.innermost[c.home]; inner != nil {
+		c.home = inner
 	}
 	d.divisors = append(d.divisors, c)
 	return c

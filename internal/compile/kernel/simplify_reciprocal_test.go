@@ -57,6 +57,15 @@ func TestReciprocals(t *testing.T) {
 	// What the launch has one value of is left to compilers, and what is chosen to where it is chosen.
 	same(`(for j i64 serial (i64 0) N (i64 1) (store w j (div (mul a a) (add a (f64 1)))))`)
 	same(`(for j i64 serial (i64 0) N (i64 1) (store w j (select (lt j (i64 3)) (div (load u j) a) a)))`)
+	// Collapsed loops have nothing in between, so a divisor of the outer one is the inner one's, too, and not worth it.
+	same(`(for j i64 parallel (i64 0) N (i64 1) (collapse 2) (for i i64 parallel (i64 0) N (i64 1)
+	  (store w (add (mul j N) i) (div (load u i) (cast f64 j)))))`)
+	run(t, "reciprocals",
+		`(for j i64 parallel (i64 0) N (i64 1) (collapse 2) (for i i64 parallel (i64 0) N (i64 1)
+		   (for k i64 serial (i64 0) N (i64 1) (let dividend f64 (load u k)) (store w k (div dividend (cast f64 j))))))`,
+		`(for j i64 parallel (i64 0) N (i64 1) (collapse 2) (for i i64 parallel (i64 0) N (i64 1)
+		   (let divisor f64 (cast f64 j)) (let reciprocal f64 (div (f64 1) divisor))
+		   (for k i64 serial (i64 0) N (i64 1) (let dividend f64 (load u k))`+refined+`(store w k `+quotient+`))))`)
 	// Variables that change are no divisors.
 	same(`(var e f64 a) (for j i64 serial (i64 0) N (i64 1) (store w j (div (load u j) e)) (set e (mul e a)))`)
 	// Values of a thread are worth it as well, from where they are known.
