@@ -1,0 +1,8 @@
+// Package learn predicts from examples: which class a row of features belongs to, and with what probability.
+//
+// A Table has the examples. A learner makes a Classifier of a table, deterministically: equal tables make equal
+// classifiers. ZeroR knows the most frequent class alone, and is what every other has to beat; Bayes is naive Bayes;
+// Neighbours are the k nearest; C45 is a pruned decision tree. Their predictions are those of Weka 3.6.14, which the
+// papers used (Garvey and Abdelrahman 2018; Cummins et al. 2018): tests compare every probability, and
+// testdata/weka.sh makes the answers.
+package learn
