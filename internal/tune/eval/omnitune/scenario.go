@@ -1,0 +1,191 @@
+package omnitune
+
+import (
+	"cmp"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Size is a work-group size.
+type Size struct{ Columns, Rows int }
+
+func (s Size) String() string { return fmt.Sprintf("%dx%d", s.Columns, s.Rows) }
+
+func compareSizes(a, b Size) int {
+	return cmp.Or(cmp.Compare(a.Columns, b.Columns), cmp.Compare(a.Rows, b.Rows))
+}
+
+// Scenario is a kernel on a dataset on a device.
+type Scenario struct {
+	Name            string
+	Device, Dataset string
+	Kernel          int       // kernels whose instructions are counted alike have one number
+	Features        []float64 // as the suite names them
+	Sizes           []Size    // that were run, in order
+	Speeds          []float64 // of the fastest of them, at each
+}
+
+// Suite is a list of scenarios with the same features.
+type Suite struct {
+	Features  []string
+	Scenarios []Scenario
+	Empty     int // scenarios that were never run, which are left out
+}
+
+// mostBytes is how much a file of scenarios may be.
+const mostBytes = 256 << 20
+
+// Read reads scenarios from a file, compressed or not: {"data": [...]} with an object for each.
+func Read(path string) (*Suite, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var r io.Reader = f
+	if strings.HasSuffix(path, ".gz") {
+		z, err := gzip.NewReader(f)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		r = z
+	}
+	text, err := io.ReadAll(io.LimitReader(r, mostBytes+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", path, err)
+	case len(text) > mostBytes:
+		return nil, fmt.Errorf("%s: more than %d MiB of scenarios", path, mostBytes>>20)
+	}
+	var file struct {
+		Data []map[string]any `json:"data"`
+	}
+	if err := json.Unmarshal(text, &file); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	s, err := suiteOf(file.Data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
+}
+
+// suiteOf takes what is a feature of the records, and their times.
+func suiteOf(records []map[string]any) (*Suite, error) {
+	if len(records) == 0 {
+		return nil, fmt.Errorf("there are no scenarios")
+	}
+	s := &Suite{}
+	for name := range records[0] {
+		if isFeature(name) {
+			s.Features = append(s.Features, name)
+		}
+	}
+	slices.Sort(s.Features)
+	kernels := map[string]int{}
+	for i, r := range records {
+		x, kernel, err := s.scenario(r)
+		if err != nil {
+			return nil, fmt.Errorf("scenario %d: %w", i, err)
+		}
+		if len(x.Sizes) == 0 {
+			s.Empty++
+			continue
+		}
+		if _, known := kernels[kernel]; !known {
+			kernels[kernel] = len(kernels)
+		}
+		x.Kernel = kernels[kernel]
+		s.Scenarios = append(s.Scenarios, *x)
+	}
+	if len(s.Scenarios) == 0 {
+		return nil, fmt.Errorf("none of %d scenarios was run", s.Empty)
+	}
+	return s, nil
+}
+
+// scenario returns a record's scenario, and a text of its kernel's features.
+func (s *Suite) scenario(r map[string]any) (x *Scenario, kernel string, err error) {
+	x = &Scenario{}
+	for _, name := range s.Features {
+		v, ok := number(name, r[name])
+		if !ok {
+			return nil, "", fmt.Errorf("%s is %v, and no number", name, r[name])
+		}
+		x.Features = append(x.Features, v)
+		if strings.HasPrefix(name, "kernel_") {
+			kernel += fmt.Sprintf("%s=%v ", name, v)
+		}
+	}
+	text := func(name string) string { return fmt.Sprint(r[name]) }
+	x.Name, x.Device = text("Benchmark"), text("dev_name")
+	x.Dataset = text("DataWidth") + "x" + text("DataHeight")
+	times := map[Size]float64{}
+	for name, v := range r {
+		rest, ok := strings.CutPrefix(name, "Runtime")
+		if !ok {
+			continue
+		}
+		columns, rows, _ := strings.Cut(rest, "x")
+		c, err1 := strconv.Atoi(columns)
+		n, err2 := strconv.Atoi(rows)
+		t, isNumber := v.(float64)
+		if err1 != nil || err2 != nil || c < 1 || n < 1 || !isNumber || t < 0 {
+			return nil, "", fmt.Errorf("%s is %v, and no time of a work-group size", name, v)
+		}
+		if t > 0 { // 0 is unknown, and not illegal
+			times[Size{c, n}] = t
+		}
+	}
+	if len(times) == 0 {
+		return x, kernel, nil
+	}
+	best := slices.Min(slices.Collect(maps.Values(times)))
+	x.Sizes = slices.SortedFunc(maps.Keys(times), compareSizes)
+	for _, size := range x.Sizes {
+		x.Speeds = append(x.Speeds, best/times[size])
+	}
+	return x, kernel, nil
+}
+
+// deviceFeatures are the properties of devices that say what they can do; others are names, or the same everywhere.
+var deviceFeatures = []string{
+	"address_bits", "cache_line_size", "cache_size", "constant_buffer_size", "device_type", "global_memory_size",
+	"kernel_preferred_work_group_size_multiple", "local_memory_size", "local_memory_type", "max_clock_frequency",
+	"max_compute_units", "max_memory_allocation", "max_work_group_size", "native_vector_width_char",
+	"native_vector_width_double", "native_vector_width_float", "native_vector_width_int", "native_vector_width_long",
+	"native_vector_width_short", "preferred_vector_width_char", "preferred_vector_width_double",
+	"preferred_vector_width_float", "preferred_vector_width_int", "preferred_vector_width_long",
+	"preferred_vector_width_short", "unified_memory_for_host_and_device",
+}
+
+// words are the numbers of features that are words.
+var words = map[string]map[string]float64{
+	"dev_device_type":       {"cl_device_type_cpu": 0, "cl_device_type_gpu": 1, "cl_device_type_accelerator": 2},
+	"dev_local_memory_type": {"none": 0, "global": 1, "local": 2, "scratchpad": 2},
+}
+
+func isFeature(name string) bool {
+	device, ok := strings.CutPrefix(name, "dev_")
+	return ok && slices.Contains(deviceFeatures, device) || strings.HasPrefix(name, "kernel_") ||
+		slices.Contains([]string{"BorderNorth", "BorderSouth", "BorderEast", "BorderWest", "DataWidth", "DataHeight",
+			"DeviceCount"}, name)
+}
+
+func number(name string, v any) (float64, bool) {
+	switch v := v.(type) {
+	case float64:
+		return v, true
+	case string:
+		x, ok := words[name][v]
+		return x, ok
+	}
+	return 0, false
+}

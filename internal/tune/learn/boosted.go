@@ -1,0 +1,71 @@
+package learn
+
+import (
+	"fmt"
+	"math/rand/v2"
+)
+
+// Boosted are trees that each learn what those before have left (Friedman, Annals of Statistics 29(5), 2001, for
+// squared errors; each tree from a part of the examples, Computational Statistics and Data Analysis 38(4), 2002).
+type Boosted struct {
+	Start float64          `json:"start"`
+	Rate  float64          `json:"rate"`
+	Trees []RegressionTree `json:"trees"`
+}
+
+// BoostedOptions are the options of boosted trees.
+type BoostedOptions struct {
+	Trees    int
+	Depth    int
+	Rate     float64 // of what a tree says, the part that counts
+	Part     float64 // of the examples, that each tree learns from
+	Features int     // that a node chooses from; 0 is all
+	Leaf     int
+	Seed     uint64
+}
+
+// NewBoosted grows trees one after the other.
+func NewBoosted(n *Numbers, o BoostedOptions) (*Boosted, error) {
+	if err := n.Check(); err != nil {
+		return nil, err
+	}
+	if o.Trees < 1 || o.Depth < 1 || o.Leaf < 1 || o.Features < 0 || !(o.Rate > 0 && o.Rate <= 1) ||
+		!(o.Part > 0 && o.Part <= 1) {
+		return nil, fmt.Errorf("boosted trees cannot be grown by %+v", o)
+	}
+	b := &Boosted{Rate: o.Rate}
+	for _, y := range n.Targets {
+		b.Start += y / float64(len(n.Targets))
+	}
+	left := &Numbers{Features: n.Features, Rows: n.Rows, Targets: make([]float64, len(n.Rows))}
+	for i, y := range n.Targets {
+		left.Targets[i] = y - b.Start
+	}
+	order := n.order()
+	r := rand.New(rand.NewPCG(o.Seed, 0))
+	for range o.Trees {
+		weights := make([]float64, len(n.Rows))
+		for _, i := range r.Perm(len(n.Rows))[:max(1, int(o.Part*float64(len(n.Rows))))] {
+			weights[i] = 1
+		}
+		g := &grower{Numbers: left, leaf: float64(o.Leaf), features: o.Features, random: r, weights: weights}
+		if g.features == 0 {
+			g.features = len(n.Features)
+		}
+		t := g.tree(order, o.Depth)
+		b.Trees = append(b.Trees, t)
+		for i, row := range n.Rows {
+			left.Targets[i] -= o.Rate * t.Predict(row)
+		}
+	}
+	return b, nil
+}
+
+// Predict adds what the trees say.
+func (b *Boosted) Predict(row []float64) float64 {
+	y := b.Start
+	for _, t := range b.Trees {
+		y += b.Rate * t.Predict(row)
+	}
+	return y
+}

@@ -1,0 +1,43 @@
+package learn
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Numbers are examples of what a number depends on.
+type Numbers struct {
+	Features []string
+	Rows     [][]float64 // a finite value for each feature
+	Targets  []float64   // the number of each row
+}
+
+// Regressor predicts a number.
+type Regressor interface {
+	Predict(row []float64) float64
+}
+
+// Check returns an error if there is nothing to learn from, or a value is no number.
+func (n *Numbers) Check() error {
+	if len(n.Rows) == 0 || len(n.Features) == 0 {
+		return errors.New("a table without rows, or without features, teaches nothing")
+	}
+	if len(n.Targets) != len(n.Rows) {
+		return fmt.Errorf("%d rows have %d targets", len(n.Rows), len(n.Targets))
+	}
+	for i, row := range n.Rows {
+		if len(row) != len(n.Features) {
+			return fmt.Errorf("row %d has %d values for %d features", i, len(row), len(n.Features))
+		}
+		for j, x := range row {
+			if math.IsNaN(x) || math.IsInf(x, 0) {
+				return fmt.Errorf("row %d, %s: %v is no number", i, n.Features[j], x)
+			}
+		}
+		if x := n.Targets[i]; math.IsNaN(x) || math.IsInf(x, 0) {
+			return fmt.Errorf("row %d: the target %v is no number", i, x)
+		}
+	}
+	return nil
+}
