@@ -68,7 +68,8 @@ export GOGC=400
 export GODEBUG=memprofilerate=0
 
 # Packages whose code runs on several threads. The race detector needs cgo.
-concurrent="./internal/run/... ./internal/tune/measure ./internal/tune/tuner ./internal/tune/store/..."
+concurrent="./internal/run/... ./internal/tune/measure ./internal/tune/tuner ./internal/tune/store/... \
+./internal/tune/eval/omnitune"
 say "Race detector: $concurrent"
 # What one goroutine does alone takes minutes under the detector; it is tested without it below.
 alone='TestFormerSpellings|TestLocalsOutliveTheirSources'

@@ -37,25 +37,28 @@ func NewBoosted(n *Numbers, o BoostedOptions) (*Boosted, error) {
 	for _, y := range n.Targets {
 		b.Start += y / float64(len(n.Targets))
 	}
-	left := &Numbers{Features: n.Features, Rows: n.Rows, Targets: make([]float64, len(n.Rows))}
+	left := make([]float64, len(n.Rows))
 	for i, y := range n.Targets {
-		left.Targets[i] = y - b.Start
+		left[i] = y - b.Start
 	}
-	order := n.order()
+	bins := n.binned()
 	r := rand.New(rand.NewPCG(o.Seed, 0))
 	for range o.Trees {
 		weights := make([]float64, len(n.Rows))
 		for _, i := range r.Perm(len(n.Rows))[:max(1, int(o.Part*float64(len(n.Rows))))] {
 			weights[i] = 1
 		}
-		g := &grower{Numbers: left, leaf: float64(o.Leaf), features: o.Features, random: r, weights: weights}
+		g := &grower{
+			binned: bins, targets: left, weights: weights, leaf: float64(o.Leaf), depth: o.Depth, features: o.Features,
+			random: r,
+		}
 		if g.features == 0 {
 			g.features = len(n.Features)
 		}
-		t := g.tree(order, o.Depth)
+		t := g.tree()
 		b.Trees = append(b.Trees, t)
 		for i, row := range n.Rows {
-			left.Targets[i] -= o.Rate * t.Predict(row)
+			left[i] -= o.Rate * t.Predict(row)
 		}
 	}
 	return b, nil

@@ -1,7 +1,6 @@
 package learn
 
 import (
-	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -50,18 +49,20 @@ func NewForest(n *Numbers, o ForestOptions) (*Forest, error) {
 		return nil, err
 	}
 	f := &Forest{Trees: make([]RegressionTree, o.Trees)}
-	order := n.order()
+	b := n.binned()
 	for i := range f.Trees {
 		r := rand.New(rand.NewPCG(o.Seed, uint64(i)))
 		times := make([]float64, len(n.Rows))
 		for range n.Rows {
 			times[r.IntN(len(n.Rows))]++
 		}
-		g := &grower{Numbers: n, leaf: float64(o.Leaf), features: o.Features, random: r, weights: times}
+		g := &grower{
+			binned: b, targets: n.Targets, weights: times, leaf: float64(o.Leaf), features: o.Features, random: r,
+		}
 		if g.features == 0 {
 			g.features = max(1, len(n.Features)/3)
 		}
-		f.Trees[i] = g.tree(order, 0)
+		f.Trees[i] = g.tree()
 	}
 	return f, nil
 }
@@ -88,114 +89,134 @@ func (t RegressionTree) Predict(row []float64) float64 {
 	return t[at].Value
 }
 
-// order returns the rows in the order of each feature.
-func (n *Numbers) order() [][]int32 {
-	order := make([][]int32, len(n.Features))
-	for j := range order {
-		order[j] = make([]int32, len(n.Rows))
-		for i := range order[j] {
-			order[j][i] = int32(i)
+// mostBins is how many values of a feature trees tell apart: all if there are no more, else as many ranges.
+const mostBins = 256
+
+// binned are examples whose features have numbers of ranges in place of values.
+type binned struct {
+	*Numbers
+	bins   [][]uint8   // by feature and row
+	splits [][]float64 // by feature: between each range and the next
+}
+
+// binned sorts the values of each feature into ranges.
+func (n *Numbers) binned() *binned {
+	b := &binned{Numbers: n, bins: make([][]uint8, len(n.Features)), splits: make([][]float64, len(n.Features))}
+	for j := range n.Features {
+		values := make([]float64, len(n.Rows))
+		for i, row := range n.Rows {
+			values[i] = row[j]
 		}
-		slices.SortStableFunc(order[j], func(a, b int32) int { return cmp.Compare(n.Rows[a][j], n.Rows[b][j]) })
+		slices.Sort(values)
+		distinct := slices.Compact(slices.Clone(values))
+		if len(distinct) > mostBins { // ranges of as many examples
+			for k := range mostBins {
+				distinct[k] = values[k*len(values)/mostBins]
+			}
+			distinct = slices.Compact(distinct[:mostBins])
+		}
+		for k := 1; k < len(distinct); k++ {
+			x, next := distinct[k-1], distinct[k]
+			split := x + (next-x)/2
+			if split >= next {
+				split = x
+			}
+			b.splits[j] = append(b.splits[j], split)
+		}
+		b.bins[j] = make([]uint8, len(n.Rows))
+		for i, row := range n.Rows {
+			k, _ := slices.BinarySearch(b.splits[j], row[j]) // values up to a split are before it
+			b.bins[j][i] = uint8(k)
+		}
 	}
-	return order
+	return b
 }
 
 // grower grows a tree.
 type grower struct {
-	*Numbers
-	weights  []float64 // of the rows
+	*binned
+	targets  []float64 // of the rows
+	weights  []float64 // likewise
 	leaf     float64
 	depth    int // the most; 0 is any
 	features int // that a node chooses from
 	random   *rand.Rand
 	nodes    RegressionTree
-	low      []bool // of the rows, while they are divided
 }
 
 // tree grows the tree of the rows that have a weight.
-func (g *grower) tree(order [][]int32, depth int) RegressionTree {
-	g.depth, g.low = depth, make([]bool, len(g.Rows))
-	mine := make([][]int32, len(order))
-	for j := range order {
-		mine[j] = slices.DeleteFunc(slices.Clone(order[j]), func(i int32) bool { return g.weights[i] == 0 })
+func (g *grower) tree() RegressionTree {
+	var rows []int32
+	for i, w := range g.weights {
+		if w > 0 {
+			rows = append(rows, int32(i))
+		}
 	}
-	g.grow(mine, 1)
+	g.grow(rows, 1)
 	return g.nodes
 }
 
-// grow makes a node of rows, which are there in the order of each feature, and the nodes below.
-func (g *grower) grow(order [][]int32, level int) int {
+// grow makes a node of rows, and the nodes below, and returns its place. It sorts the rows by its question.
+func (g *grower) grow(rows []int32, level int) int {
 	at := len(g.nodes)
 	weight, sum := 0.0, 0.0
-	for _, i := range order[0] {
+	for _, i := range rows {
 		weight += g.weights[i]
-		sum += g.weights[i] * g.Targets[i]
+		sum += g.weights[i] * g.targets[i]
 	}
 	g.nodes = append(g.nodes, RegressionNode{Value: sum / weight})
 	if g.depth > 0 && level > g.depth || weight < 2*g.leaf {
 		return at
 	}
-	feature, split, ok := g.question(order, weight, sum)
+	feature, bin, ok := g.question(rows, weight, sum)
 	if !ok {
 		return at
 	}
-	low, high := g.divide(order, feature, split)
-	g.nodes[at].Feature, g.nodes[at].Split = feature, split
-	g.nodes[at].Low = g.grow(low, level+1)
-	g.nodes[at].High = g.grow(high, level+1)
+	low := 0
+	for k, i := range rows {
+		if g.bins[feature][i] <= bin {
+			rows[low], rows[k] = i, rows[low]
+			low++
+		}
+	}
+	g.nodes[at].Feature, g.nodes[at].Split = feature, g.splits[feature][bin]
+	g.nodes[at].Low = g.grow(rows[:low], level+1)
+	g.nodes[at].High = g.grow(rows[low:], level+1)
 	return at
 }
 
-// question returns the question that leaves the least squares of errors, of some features.
-func (g *grower) question(order [][]int32, weight, sum float64) (feature int, split float64, ok bool) {
+// question returns the question that leaves the least squares of errors: which of some features, and its last range
+// that goes to the first son.
+func (g *grower) question(rows []int32, weight, sum float64) (feature int, bin uint8, ok bool) {
 	best := sum * sum / weight * (1 + 1e-12)
 	left := g.features
-	for _, j := range g.random.Perm(len(order)) {
+	for _, j := range g.random.Perm(len(g.Features)) {
 		if left == 0 {
 			break
 		}
-		list := order[j]
-		if g.Rows[list[0]][j] == g.Rows[list[len(list)-1]][j] {
+		var weights, sums [mostBins]float64
+		bins := g.bins[j]
+		varies := false
+		for _, i := range rows {
+			k := bins[i]
+			weights[k] += g.weights[i]
+			sums[k] += g.weights[i] * g.targets[i]
+			varies = varies || k != bins[rows[0]]
+		}
+		if !varies {
 			continue // nothing to ask
 		}
 		left--
 		w, s := 0.0, 0.0
-		for k, i := range list[:len(list)-1] {
-			w, s = w+g.weights[i], s+g.weights[i]*g.Targets[i]
-			x, next := g.Rows[i][j], g.Rows[list[k+1]][j]
-			if x == next || w < g.leaf || weight-w < g.leaf {
+		for k := range g.splits[j] {
+			w, s = w+weights[k], s+sums[k]
+			if weights[k] == 0 || w < g.leaf || weight-w < g.leaf {
 				continue
 			}
 			if gain := s*s/w + (sum-s)*(sum-s)/(weight-w); gain > best {
-				best, feature, ok = gain, j, true
-				if split = x + (next-x)/2; split >= next {
-					split = x
-				}
+				best, feature, bin, ok = gain, j, uint8(k), true
 			}
 		}
 	}
-	return feature, split, ok
-}
-
-// divide divides rows and keeps their orders.
-func (g *grower) divide(order [][]int32, feature int, split float64) (low, high [][]int32) {
-	n := 0
-	for _, i := range order[feature] {
-		if g.low[i] = g.Rows[i][feature] <= split; g.low[i] {
-			n++
-		}
-	}
-	low, high = make([][]int32, len(order)), make([][]int32, len(order))
-	for j, list := range order {
-		low[j], high[j] = make([]int32, 0, n), make([]int32, 0, len(list)-n)
-		for _, i := range list {
-			if g.low[i] {
-				low[j] = append(low[j], i)
-			} else {
-				high[j] = append(high[j], i)
-			}
-		}
-	}
-	return low, high
+	return feature, bin, ok
 }

@@ -88,9 +88,10 @@ func TestQuestions(t *testing.T) {
 			weights[i] = 1
 		}
 		g := &grower{
-			Numbers: n, leaf: float64(leaf), features: 2, random: rand.New(rand.NewPCG(1, 1)), weights: weights,
+			binned: n.binned(), targets: n.Targets, weights: weights, leaf: float64(leaf), features: 2,
+			random: rand.New(rand.NewPCG(1, 1)),
 		}
-		tree := g.tree(n.order(), 0)
+		tree := g.tree()
 		best := squares(n, func(int) bool { return true })
 		for j := range 2 {
 			for _, row := range n.Rows {

