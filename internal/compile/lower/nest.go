@@ -244,7 +244,7 @@ func (n *nest) build() error {
 		if err := fits(k, n.opts.gpu()); err != nil {
 			return err
 		}
-		letSpill(k, n.opts.gpu())
+		lowerOccupancy(k, n.opts.gpu())
 	}
 	n.launch(k, n.args)
 	for _, f := range n.finals {

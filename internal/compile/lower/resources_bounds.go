@@ -8,11 +8,11 @@ import (
 // crowded is how many times the registers of a thread its loads take where one block a multiprocessor is enough.
 const crowded = 1.5
 
-// letSpill says that one block a multiprocessor is enough, where a thread loads far more than its registers hold. A
-// compiler that is told nothing leaves room for more blocks, and spills more for it: ptxas 12.4 and 13.0 gave 32
-// registers to the plain kernel of rhs4sgcurv, with 4.5 KB of local memory a thread, and 255 with 2 KB if one block was
+// lowerOccupancy says that one block a multiprocessor is enough, where a thread loads far more than its registers hold.
+// A compiler that is told nothing leaves room for more blocks, and spills more for it: ptxas 12.4 gave 32 registers to
+// the plain kernel of rhs4sgcurv, with 4.8 KB of local memory a thread, and gives 255 with 1.9 KB if one block is
 // enough. Where the plan or the source has asked for something, it stands.
-func letSpill(k *kernel.Kernel, gpu *machine.GPU) {
+func lowerOccupancy(k *kernel.Kernel, gpu *machine.GPU) {
 	asked := k.MinBlocks > 0 || k.MaxRegisters > 0
 	if !asked && float64(loadedRegisters(k)) > crowded*float64(gpu.RegistersPerThread) {
 		k.MinBlocks = 1

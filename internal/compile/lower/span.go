@@ -297,7 +297,7 @@ func (s *spanKernel) build() error {
 		if err := fits(k, s.opts.gpu()); err != nil {
 			return s.advised(err)
 		}
-		letSpill(k, s.opts.gpu())
+		lowerOccupancy(k, s.opts.gpu())
 	}
 	s.launch = s.launchOf(k, args)
 	if !s.repeats() {

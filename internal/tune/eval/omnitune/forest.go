@@ -1,6 +1,7 @@
 package omnitune
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -23,12 +24,15 @@ var shares = []float64{0, 0.25, 0.5, 0.75}
 
 // learnForest learns a forest. What the table's share is, is chosen by leaving out each group of the examples in turn:
 // on a device like none that is known, the table is the better guide.
-func learnForest(s *Suite, from []*Scenario, group Group) (Ranker, error) {
+func learnForest(ctx context.Context, s *Suite, from []*Scenario, group Group) (Ranker, error) {
 	speed := make([]float64, len(shares))
 	for _, part := range groupsOf(from, group) {
 		rest, left := part.others, part.own
 		if len(rest) == 0 {
 			continue
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
 		}
 		f, err := growForest(s, rest, group)
 		if err != nil {

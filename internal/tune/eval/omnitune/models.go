@@ -2,6 +2,7 @@ package omnitune
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 )
@@ -18,7 +19,7 @@ type Group func(*Scenario) string
 // Model is a way to learn from scenarios. Choices that it makes by validation leave out whole groups, too.
 type Model struct {
 	Name, Doc string
-	learn     func(s *Suite, from []*Scenario, group Group) (Ranker, error)
+	learn     func(ctx context.Context, s *Suite, from []*Scenario, group Group) (Ranker, error)
 }
 
 // Models are the baselines first, and then what is to beat them.
@@ -41,7 +42,7 @@ type bySize map[Size]float64
 // Score returns a size's number.
 func (t bySize) Score(_ *Scenario, size Size) float64 { return t[size] }
 
-func learnZeroR(_ *Suite, from []*Scenario, _ Group) (Ranker, error) {
+func learnZeroR(_ context.Context, _ *Suite, from []*Scenario, _ Group) (Ranker, error) {
 	wins := bySize{}
 	for _, x := range from {
 		wins[x.Sizes[slices.Index(x.Speeds, 1)]]++
@@ -49,7 +50,9 @@ func learnZeroR(_ *Suite, from []*Scenario, _ Group) (Ranker, error) {
 	return wins, nil
 }
 
-func learnTable(_ *Suite, from []*Scenario, _ Group) (Ranker, error) { return meanSpeeds(from), nil }
+func learnTable(_ context.Context, _ *Suite, from []*Scenario, _ Group) (Ranker, error) {
+	return meanSpeeds(from), nil
+}
 
 // meanSpeeds is the mean speed of each size in the scenarios that ran it.
 func meanSpeeds(from []*Scenario) bySize {
@@ -74,7 +77,7 @@ type nearest struct {
 
 const neighbours = 5
 
-func learnNearest(s *Suite, from []*Scenario, _ Group) (Ranker, error) {
+func learnNearest(_ context.Context, s *Suite, from []*Scenario, _ Group) (Ranker, error) {
 	n := &nearest{from: from, low: make([]float64, len(s.Features)), width: make([]float64, len(s.Features))}
 	for j := range s.Features {
 		lo, hi := math.Inf(1), math.Inf(-1)

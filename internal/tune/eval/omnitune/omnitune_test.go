@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -49,6 +50,15 @@ func records(seed uint64) []map[string]any {
 		}
 	}
 	return list
+}
+
+func modelNamed(t *testing.T, name string) Model {
+	t.Helper()
+	i := slices.IndexFunc(Models, func(m Model) bool { return m.Name == name })
+	if i < 0 {
+		t.Fatalf("there is no model %s", name)
+	}
+	return Models[i]
 }
 
 func write(t *testing.T, value any, compressed bool) string {
@@ -216,7 +226,7 @@ func TestNothingToLearn(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			chance := mean(picks, func(p Pick) float64 { return p.Any })
+			chance := mean(picks, func(p Pick) float64 { return p.Random })
 			if got := Mean(picks); math.Abs(got-chance) > 0.07 {
 				t.Errorf("%s without a %s has %.3f, chance %.3f", m.Name, split.Name, got, chance)
 			}
@@ -230,13 +240,13 @@ func TestNoGroups(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Validate(context.Background(), s, Models[1], Splits[0]); err == nil ||
+	if _, err := Validate(context.Background(), s, modelNamed(t, Table), Splits[0]); err == nil ||
 		!strings.Contains(err.Error(), "the same device") {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Validate(ctx, s, Models[1], Splits[1]); err == nil {
+	if _, err := Validate(ctx, s, modelNamed(t, Table), Splits[1]); err == nil {
 		t.Error("a validation whose context has ended")
 	}
 }
@@ -254,11 +264,11 @@ func TestMeasuredScenarios(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, split := range Splits {
-		table, err := Validate(context.Background(), s, Models[1], split)
+		table, err := Validate(context.Background(), s, modelNamed(t, Table), split)
 		if err != nil {
 			t.Fatal(err)
 		}
-		forest, err := Validate(context.Background(), s, Models[3], split)
+		forest, err := Validate(context.Background(), s, modelNamed(t, "forest"), split)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -59,7 +59,7 @@ func rowOf(m Model, split Split, all map[string][]Pick, commit string) Row {
 	picks, table := all[m.Name], all[Table]
 	r := Row{
 		Experiment: "omnitune", Model: m.Name, Split: split.Name, Metric: "speed", Value: Mean(picks),
-		ZeroR: Mean(all[ZeroR]), Table: Mean(table), Random: mean(picks, func(p Pick) float64 { return p.Any }),
+		ZeroR: Mean(all[ZeroR]), Table: Mean(table), Random: mean(picks, func(p Pick) float64 { return p.Random }),
 		Count: len(picks), Commit: commit,
 	}
 	r.Low, r.High = interval(picks, func(i int) float64 { return picks[i].Speed })

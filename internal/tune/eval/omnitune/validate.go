@@ -66,7 +66,7 @@ type Pick struct {
 	Group    string
 	Size     Size
 	Speed    float64 // of the fastest
-	Any      float64 // the mean of all sizes, which picking at random has
+	Random   float64 // the mean of all sizes, which picking at random has
 }
 
 // Validate leaves out each group in turn, and lets a model that has learned from the others pick.
@@ -87,18 +87,18 @@ func Validate(ctx context.Context, s *Suite, m Model, split Split) ([]Pick, erro
 				errs[i] = context.Cause(ctx)
 				return
 			}
-			r, err := m.learn(s, p.others, split.group)
+			r, err := m.learn(ctx, s, p.others, split.group)
 			if err != nil {
 				errs[i] = fmt.Errorf("%s without %s %s: %w", m.Name, split.Name, p.name, err)
 				return
 			}
 			for _, x := range p.own {
 				k := pick(r, x)
-				any := 0.0
+				random := 0.0
 				for _, v := range x.Speeds {
-					any += v / float64(len(x.Speeds))
+					random += v / float64(len(x.Speeds))
 				}
-				lists[i] = append(lists[i], Pick{x, p.name, x.Sizes[k], x.Speeds[k], any})
+				lists[i] = append(lists[i], Pick{x, p.name, x.Sizes[k], x.Speeds[k], random})
 			}
 		})
 	}
