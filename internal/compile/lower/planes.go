@@ -496,7 +496,24 @@ func (p *planeBlock) inner() (from, to, allowed kernel.Expr) {
 		last := kernel.Add(p.start[d], kernel.I(p.tile[d+1]))
 		allowed = conj(allowed, kernel.Le(last, p.end[d+1]))
 	}
-	return from, to, allowed
+	return from, to, p.copiesBegin(allowed)
+}
+
+// copiesBegin adds the condition that copies, which may begin before a tile's halo so that vectors of it are aligned,
+// do not begin before the grid's memory, where that is not clear.
+func (p *planeBlock) copiesBegin(all kernel.Expr) kernel.Expr {
+	if p.tensor {
+		return all
+	}
+	d := len(p.threads) - 1
+	for _, t := range p.tiles {
+		low, lead := p.copyLow(t, d), p.layoutOf(t.Grid.Memory).Lead
+		if low-t.Halo[d].Low > lead {
+			first := kernel.Sub(p.affine(t.Grid.Dims()[d+1].Lo), kernel.I(lead))
+			all = conj(all, kernel.Ge(kernel.Sub(p.start[d], kernel.I(low)), first))
+		}
+	}
+	return all
 }
 
 // alike reports whether all stages compute the same cells in the same steps, which are those that the block stores:

@@ -80,6 +80,27 @@ iterate T { react (u, p, low); }
 `, "body[0:1]@6{family=planes,block=32,rows=1,vec=2,chunk=4,stages=2,copy=tensor,columns=halos}",
 			map[string]string{"M": "14", "N": "221", "T": "9"},
 		},
+		{
+			"copies begin in runs, and rows are where another kernel wants them", `iterator y, x;
+parameter N, M;
+double v[N,M], p[N,M], u[N,M], w[N,M];
+boundary v : clamp;
+initial {
+  v[y][x] = random(1);
+  [0..N,1:M] : p[y][x] = 0.3*v[y+2][x]*v[y][x-1];
+}
+stencil s (out, a, b, c) {
+  double t[N,M];
+  t[y][x] = max(min(0.5*c[y][x], 1), -1);
+  out[y][x] = a[y][x]*b[y][x] + t[y][x];
+}
+s (w, v, p, u);
+copyin u, w;
+copyout p, w;
+`, "initial[1:2]@1{family=planes,block=32,rows=1,vec=4,chunk=0,stages=2,copy=async,refetch=no,columns=all," +
+				"stores=rows,layout=shifted,sizes=arguments};sequence[0:1]@1{family=planes,block=32,layout=packed}",
+			map[string]string{"M": "401", "N": "7"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b, list := load(t, "random.loom", c.source).In(arith.Contract).Bind(c.sizes)
