@@ -49,14 +49,6 @@ func newCounts(branches, classes int) counts {
 	return c
 }
 
-func sum(list []float64) float64 {
-	s := 0.0
-	for _, x := range list {
-		s += x
-	}
-	return s
-}
-
 func (c counts) total() float64 {
 	s := 0.0
 	for _, list := range c {

@@ -67,14 +67,19 @@ func Best(probabilities []float64) int {
 
 // normalize divides a list by its sum, if that is not 0.
 func normalize(list []float64) {
-	sum := 0.0
-	for _, x := range list {
-		sum += x
-	}
-	if sum == 0 {
+	total := sum(list)
+	if total == 0 {
 		return
 	}
 	for i := range list {
-		list[i] /= sum
+		list[i] /= total
 	}
+}
+
+func sum(list []float64) float64 {
+	s := 0.0
+	for _, x := range list {
+		s += x
+	}
+	return s
 }
