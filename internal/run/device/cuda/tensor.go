@@ -18,6 +18,7 @@ const mapAlign = 64
 // Kinds of elements of a tensor map, by their size: bits are copied as they are.
 const (
 	mapBytes   = 0 // CU_TENSOR_MAP_DATA_TYPE_UINT8
+	mapWords16 = 1 // CU_TENSOR_MAP_DATA_TYPE_UINT16
 	mapWords32 = 2 // CU_TENSOR_MAP_DATA_TYPE_UINT32
 	mapWords64 = 4 // CU_TENSOR_MAP_DATA_TYPE_UINT64
 )
@@ -46,7 +47,7 @@ func (b *Buffer) encodeTensor(of device.TensorMap) (*tensorMap, error) {
 			"the driver is too old for tensor maps: choose copy=async"))
 	}
 	size := int64(of.Elem.Size()) * of.Unit
-	kind, known := map[int64]int32{1: mapBytes, 4: mapWords32, 8: mapWords64}[size]
+	kind, known := map[int64]int32{1: mapBytes, 2: mapWords16, 4: mapWords32, 8: mapWords64}[size]
 	if !known {
 		return nil, fmt.Errorf("a tensor map of elements of %d bytes", size)
 	}

@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -24,7 +23,6 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/disk"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
-	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/versions"
 )
 
@@ -315,8 +313,7 @@ func (p *deviceProver) prove(ctx context.Context, t trial) {
 		switch {
 		case ctx.Err() != nil:
 			return
-		case err != nil && (verdict.Of(err) == verdict.Resources || strings.Contains(err.Error(), tookLonger) ||
-			strings.Contains(err.Error(), notTrusted)):
+		case refuses(err):
 			continue
 		case err != nil:
 			fail(s.set, err.Error())

@@ -11,7 +11,6 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -175,9 +174,7 @@ func (p *deviceSpanProver) prove(ctx context.Context, seed uint64) *devicePairRe
 	v.pair = d
 	reason, err := p.check(ctx, d, v)
 	switch {
-	case err != nil && (verdict.Of(err) == verdict.Resources || exceedsResources(err) || slices.ContainsFunc(
-		[]string{tookLonger, notTrusted, moreThreads},
-		func(why string) bool { return strings.Contains(err.Error(), why) })):
+	case refuses(err):
 		v.refused = true
 	case err != nil:
 		reason = err.Error()

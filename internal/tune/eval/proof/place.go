@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
@@ -17,6 +19,7 @@ import (
 	"github.com/gridloom/gridloom/internal/run/exec"
 	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
 // place is where modules are run.
@@ -37,6 +40,14 @@ const (
 	// moreThreads is in the errors of blocks with more threads than their registers leave room for.
 	moreThreads = "a block can have "
 )
+
+// refuses reports whether an error is that of a kernel which a device does not have the means to run. Such a kernel
+// is not wrong.
+func refuses(err error) bool {
+	return exceedsResources(err) || verdict.Of(err) == verdict.Resources || err != nil && slices.ContainsFunc(
+		[]string{tookLonger, notTrusted, moreThreads},
+		func(why string) bool { return strings.Contains(err.Error(), why) })
+}
 
 // openPlace opens a device that runs kernels for GPUs, by the name that users call it by.
 func openPlace(id string, cache *toolchain.Cache, workers int) (*place, error) {
