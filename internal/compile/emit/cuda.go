@@ -27,6 +27,7 @@ var CUDA = &Dialect{
 	Fma:         "fma_rn_",
 	Divide:      "div_rn_",
 	InvSqrt:     "invsqrt_rn_",
+	SameInt:     "same_i32",
 	Index: map[kernel.Tag]string{
 		kernel.ThreadX: "threadIdx.x", kernel.ThreadY: "threadIdx.y", kernel.ThreadZ: "threadIdx.z",
 		kernel.BlockX: "blockIdx.x", kernel.BlockY: "blockIdx.y", kernel.BlockZ: "blockIdx.z",

@@ -17,6 +17,7 @@ func cudaHelpers() []helperText {
 {
     asm volatile("bar.sync %0, %1;" :: "n"(number), "n"(count) : "memory");
 }`},
+		{name: "same_i32", text: sameInt},
 		{name: "policy_resident",
 			text: `uint64_t gl_policy_resident() // for lines that stay in the L2 cache before others
 {

@@ -49,6 +49,9 @@ type Dialect struct {
 	// NegFma says whether what may be a fused multiply-add is negated by a helper,
 	// because a compiler of the language takes the sign for one of its operands'.
 	NegFma bool
+	// SameInt is the name of the helper that clamped ints go through where they are compared, because a compiler of
+	// the language compares them wrongly; "" if none does.
+	SameInt string
 	// Wraps says whether arithmetic on ints wraps around by itself.
 	Wraps bool
 	// Parallel says whether loops are shared out by OpenMP pragmas. Otherwise

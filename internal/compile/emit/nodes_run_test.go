@@ -14,7 +14,7 @@ import (
 
 // nodeSizes are the values of N where it is no matter of taste.
 var nodeSizes = map[string]int64{"vectors": 77, "ways": 509, "shared": 256, "groups": 11, "clusters": 3,
-	"multicast": 3, "tensor": 5}
+	"multicast": 3, "tensor": 5, "clamps": 41}
 
 // What devices make of the kernels is what the simulator does, to the last
 // bit, and that finds nothing wrong with them.

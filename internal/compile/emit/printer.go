@@ -31,6 +31,7 @@ type printer struct {
 	exchanges   bool                     // the blocks of a cluster read what others store
 	data        map[*kernel.Var]bool     // ints that come from data
 	fused       fusedValues              // what is negated by a helper
+	clamped     map[*kernel.Var]bool     // ints that are compared by a helper
 	offsets     map[*kernel.Buffer]int64 // of shared memory that the launch gives
 }
 
@@ -171,6 +172,10 @@ func (p *printer) kernel(k *kernel.Kernel) {
 	p.fused = fusedValues{}
 	if p.NegFma {
 		p.fused = fusedIn(k)
+	}
+	p.clamped = nil
+	if p.SameInt != "" {
+		p.clamped = clampedIn(k)
 	}
 	p.pool(k)
 	p.scoped(k.Body)
@@ -448,7 +453,7 @@ func (p *printer) binary(e *kernel.Binary) (string, int) {
 	// Parentheses where C's precedence surprises its readers.
 	switch {
 	case e.Op.IsComparison():
-		left, right = op.Lt.Prec()+1, op.Lt.Prec()+1
+		return p.compared(e.X, op.Lt.Prec()+1) + " " + e.Op.Sign() + " " + p.compared(e.Y, op.Lt.Prec()+1), prec
 	case e.Op.IsLogic():
 		left, right = op.Lt.Prec(), op.Lt.Prec()
 	case e.Op == op.And, e.Op == op.Or:
@@ -457,11 +462,11 @@ func (p *printer) binary(e *kernel.Binary) (string, int) {
 			left, right = precUnary+1, precUnary+1 // !x & y is often a mistake
 		}
 	}
-	if b, ok := e.X.(*kernel.Binary); ok && b.Op == e.Op && !e.Op.IsComparison() {
+	if b, ok := e.X.(*kernel.Binary); ok && b.Op == e.Op {
 		left = prec
 	}
 	x := p.operand(e.X, left)
-	if t == types.I64 && !e.Op.IsComparison() && isInt(e.X) && isInt(e.Y) {
+	if t == types.I64 && isInt(e.X) && isInt(e.Y) {
 		x = "(" + p.Types[t] + ")" + p.operand(e.X, precUnary)
 	}
 	return x + " " + e.Op.Sign() + " " + p.operand(e.Y, right), prec

@@ -208,8 +208,17 @@ func (p *planeBlock) stored(k int) (lo, end kernel.Expr) {
 // aligned is a position on the innermost axis where a line of memory begins, at or before one: then what warps load and
 // store are whole lines.
 func (p *planeBlock) aligned(at kernel.Expr) kernel.Expr {
+	return kernel.Sub(at, floorMod(kernel.Sub(at, p.affine(p.lineStart())), kernel.I(p.lineCells())))
+}
+
+// lineCells returns how many cells a line of memory has, of what the last stage computes. Lines of smaller cells have
+// more: it is no less than what their copies are aligned to.
+func (p *planeBlock) lineCells() int64 {
 	cells := alignedCells(p.pipeline.Stages[len(p.pipeline.Stages)-1])
-	return kernel.Sub(at, floorMod(kernel.Sub(at, p.affine(p.lineStart())), kernel.I(cells)))
+	for _, t := range p.tiles {
+		cells = max(cells, boxRun(t.Grid.Type()))
+	}
+	return cells
 }
 
 // linesOfWideTiles is how many lines of memory rows of a tile have at least that do not begin with a line. What they
@@ -219,8 +228,7 @@ const linesOfWideTiles = 8
 // tilesFrom is where tiles begin on the innermost axis if what is stored begins somewhere: there, if what is copied for
 // them begins a line of memory then, and they are wide; else where a line begins.
 func (p *planeBlock) tilesFrom(lo kernel.Expr) kernel.Expr {
-	cells := alignedCells(p.pipeline.Stages[len(p.pipeline.Stages)-1])
-	if p.tile[len(p.threads)] >= linesOfWideTiles*cells && p.copiesLines(lo) {
+	if p.tile[len(p.threads)] >= linesOfWideTiles*p.lineCells() && p.copiesLines(lo) {
 		return lo
 	}
 	return p.aligned(lo)

@@ -55,6 +55,31 @@ stencil react (y2, src2, inout:src3, src, out, y3) {
 react (v4, p2, w, p, v, u);
 `,
 		},
+		{
+			// Tiles began with a line of the doubles that the last stage computes, and boxes of bytes within 16 of them.
+			Seed: 20380, Set: map[string]string{"L": "7", "N": "7"},
+			Plan: "sweep[0:1]@1{family=cells,block=16x16};body[0:3]@3{family=planes,stream=t2,block=32,rows=1,vec=1," +
+				"chunk=7,prefetch=1,stages=1,copy=tensor,unroll=2,columns=all,layout=padded,sizes=literals}",
+			Source: `
+iterator t2, t1;
+parameter N;
+parameter L;
+byte p[N][L], v[N][L];
+double q[N+1,-1:L], p3[N+1,-1:L];
+function react (x, src3) {
+  x[t2][t1] |= src3[t2][t1];
+}
+function sweep (y2, x3) {
+  x3[t2][t1] = max(min(floor(y2[t2,t1]), 1), 1);
+}
+parameter T2 = 8;
+iterate T2 {
+  react (p, v);
+  sweep (q, p3);
+  rotate (p3, q);
+}
+`,
+		},
 	} {
 		program, list := lang.Load(diag.NewSource("found.loom", f.Source))
 		if list.HasErrors() {

@@ -160,6 +160,7 @@ static inline float gl_fma_rn_f32(float a, float b, float c) { return fmaf(a, b,
 static inline double gl_fma_rn_f64(double a, double b, double c) { return fma(a, b, c); }
 static inline float gl_div_rn_f32(float a, float b) { return a / b; }
 static inline double gl_div_rn_f64(double a, double b) { return a / b; }
+static inline int32_t gl_same_i32(int32_t x) { return x; }
 static inline uint32_t gl_high_f64(double x) { uint64_t bits; memcpy(&bits, &x, 8); return uint32_t(bits >> 32); }
 static inline uint32_t gl_low_f64(double x) { uint64_t bits; memcpy(&bits, &x, 8); return uint32_t(bits); }
 static inline double gl_invsqrt_plain_f64(double x) { return 1 / sqrt(x); }

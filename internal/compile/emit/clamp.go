@@ -1,0 +1,84 @@
+package emit
+
+import (
+	"fmt"
+
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/types"
+)
+
+// sameInt hides from the compiler of PTX where an int comes from. On compute capability 9.0 it computes
+// max(min(a, b), 0) in one instruction, and takes a predicate of that for what is compared with a or b. That predicate
+// is wrong: with a = 0 and b = 1, the maximum equals b. Seen with CUDA 13.0, in a kernel whose cells ask whether they
+// are the last of their row. The compiler knows no identity by a table of truth values, so the comparison is one of its
+// own. NVIDIA's own libraries do the same for other faults of the instruction before CUDA 13.4:
+// https://github.com/NVIDIA/cccl/pull/11306.
+const sameInt = `int32_t gl_same_i32(int32_t x) // x, which the compiler does not know
+{
+    asm("lop3.b32 %0, %0, 0, 0, 0xf0;" : "+r"(x));
+    return x;
+}`
+
+// clampedIn returns the ints of a kernel that are no less than 0 because a maximum says so.
+func clampedIn(k *kernel.Kernel) map[*kernel.Var]bool {
+	clamped := map[*kernel.Var]bool{}
+	name := func(v *kernel.Var, value kernel.Expr) bool {
+		found := !clamped[v] && isClamped(value, clamped)
+		if found {
+			clamped[v] = true
+		}
+		return found
+	}
+	for found := true; found; { // an assignment may come before what it depends on
+		found = false
+		kernel.WalkStmts(k.Body, func(s kernel.Stmt) {
+			switch s := s.(type) {
+			case *kernel.Let:
+				found = name(s.Var, s.Value) || found
+			case *kernel.Declare:
+				found = name(s.Var, s.Init) || found
+			case *kernel.Assign:
+				found = name(s.Var, s.Value) || found
+			}
+		}, nil)
+	}
+	return clamped
+}
+
+// isClamped reports whether an int is a maximum with 0, or a sum or an extremum that such a maximum is part of.
+func isClamped(e kernel.Expr, vars map[*kernel.Var]bool) bool {
+	if e == nil || e.Type() != types.I32 {
+		return false
+	}
+	switch e := e.(type) {
+	case *kernel.Ref:
+		return vars[e.Var]
+	case *kernel.Select: // x < 0 ? 0 : x is a maximum, too
+		return isZeroInt(e.X) || isZeroInt(e.Y) || isClamped(e.X, vars) || isClamped(e.Y, vars)
+	case *kernel.Binary:
+		switch e.Op {
+		case op.Max:
+			if isZeroInt(e.X) || isZeroInt(e.Y) {
+				return true
+			}
+			return isClamped(e.X, vars) || isClamped(e.Y, vars)
+		case op.Min, op.Add, op.Sub:
+			return isClamped(e.X, vars) || isClamped(e.Y, vars)
+		}
+	}
+	return false
+}
+
+func isZeroInt(e kernel.Expr) bool {
+	n, ok := kernel.IntLit(e)
+	return ok && n == 0
+}
+
+// compared prints an operand of a comparison, as a call of a helper if it is a clamped int and the dialect has one.
+func (p *printer) compared(e kernel.Expr, prec int) string {
+	if p.SameInt == "" || !isClamped(e, p.clamped) {
+		return p.operand(e, prec)
+	}
+	return fmt.Sprintf("%s(%s)", p.helper(p.SameInt), p.expr(e))
+}
