@@ -56,7 +56,8 @@ react (v4, p2, w, p, v, u);
 `,
 		},
 		{
-			// Tiles began with a line of the doubles that the last stage computes, and boxes of bytes within 16 of them.
+			// Tiles began with a line of the doubles that the last stage computes, and boxes of bytes within a run of
+			// 16.
 			Seed: 20380, Set: map[string]string{"L": "7", "N": "7"},
 			Plan: "sweep[0:1]@1{family=cells,block=16x16};body[0:3]@3{family=planes,stream=t2,block=32,rows=1,vec=1," +
 				"chunk=7,prefetch=1,stages=1,copy=tensor,unroll=2,columns=all,layout=padded,sizes=literals}",
