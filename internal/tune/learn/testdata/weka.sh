@@ -23,4 +23,6 @@ for table in numbers mixed words noise iris; do
 	answers $table J48-U weka.classifiers.trees.J48 -U
 	answers $table IBk1 weka.classifiers.lazy.IBk -K 1
 	answers $table IBk5 weka.classifiers.lazy.IBk -K 5
+	answers $table Logistic weka.classifiers.functions.Logistic -R 1e-8
+	answers $table SMO weka.classifiers.functions.SMO -C 1
 done
