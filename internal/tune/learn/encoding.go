@@ -52,7 +52,7 @@ func (t *Table) usual(j int) (usual float64, same bool) {
 		lo, hi = min(lo, v), max(hi, v)
 		total += v
 		known++
-		if counts != nil && len(counts) > 0 {
+		if len(counts) > 0 {
 			counts[int(v)]++
 		}
 	}
