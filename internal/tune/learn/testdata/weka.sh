@@ -15,6 +15,18 @@ answers() {
 		awk '$1 ~ /^[0-9]+$/ { gsub(/\*/, "", $NF); print $NF }' >"$table-$name.txt"
 }
 
+# forests TABLE: of 20 seeds, how many rows are right, and the mean probability of a row's own class.
+forests() {
+	table=$1
+	for seed in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+		java -cp "$jar" weka.classifiers.trees.RandomForest -I 10 -S $seed -t "$table-learned.arff" \
+			-T "$table-asked.arff" -p 0 -distribution |
+			awk '$1 ~ /^[0-9]+$/ { split($2, own, ":"); split($3, said, ":"); gsub(/\*/, "", $NF); split($NF, p, ",")
+				right += own[1] == said[1]; sum += p[own[1]]; rows++ }
+				END { printf "%d %.4f\n", right, sum / rows }'
+	done >"$table-RandomForest.txt"
+}
+
 for table in numbers mixed words noise iris; do
 	answers $table ZeroR weka.classifiers.rules.ZeroR
 	answers $table NaiveBayes weka.classifiers.bayes.NaiveBayes
@@ -24,5 +36,6 @@ for table in numbers mixed words noise iris; do
 	answers $table IBk1 weka.classifiers.lazy.IBk -K 1
 	answers $table IBk5 weka.classifiers.lazy.IBk -K 5
 	answers $table Logistic weka.classifiers.functions.Logistic -R 1e-8
+	forests $table
 	answers $table SMO weka.classifiers.functions.SMO -C 1
 done
