@@ -22,12 +22,15 @@ type Model struct {
 	learn     func(ctx context.Context, s *Suite, from []*Scenario, group Group) (Ranker, error)
 }
 
-// Models are the baselines first, and then what is to beat them.
-var Models = []Model{
+// Models are the baselines first, then the classifiers of the paper, and then what is to beat them all.
+var Models = slices.Concat(baselines, classifying(), []Model{
+	{"forest", "a random forest of features, size and how they fit, together with the table", learnForest},
+})
+
+var baselines = []Model{
 	{ZeroR, "the size that was most often the fastest", learnZeroR},
 	{Table, "the mean speed of each size, whatever the scenario is like", learnTable},
 	{"5-nn", "the same of the five scenarios whose features are nearest", learnNearest},
-	{"forest", "a random forest of features, size and how they fit, together with the table", learnForest},
 }
 
 // The names of the baselines that every figure stands beside.

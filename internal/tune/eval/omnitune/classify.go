@@ -1,0 +1,138 @@
+package omnitune
+
+import (
+	"context"
+	"hash/fnv"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/gridloom/gridloom/internal/tune/learn"
+)
+
+// Algorithm 1 of Cummins et al.: a classifier says which size is the fastest. Where that was never run for the scenario,
+// a fallback takes another one. On devices a size may be illegal; of these scenarios it is only known which were run.
+
+// classifiers say which size is the fastest.
+var classifiers = []struct {
+	name, doc string
+	learn     func(*learn.Table) (learn.Classifier, error)
+}{
+	{"naive bayes", "naive Bayes", func(t *learn.Table) (learn.Classifier, error) { return learn.NewBayes(t) }},
+	{"j48", "a pruned tree by C4.5", func(t *learn.Table) (learn.Classifier, error) {
+		return learn.NewC45(t, learn.C45Options{Leaf: 2, Confidence: 0.25})
+	}},
+	{"smo", "linear support vector machines", func(t *learn.Table) (learn.Classifier, error) {
+		return learn.NewMargins(t, 1)
+	}},
+	{"class forest", "a random forest for classes", func(t *learn.Table) (learn.Classifier, error) {
+		return learn.NewClassForest(t, learn.ForestOptions{Trees: 100, Leaf: 1, Seed: 1})
+	}},
+}
+
+// fallbacks make the scores of sizes where the one that was predicted was not run.
+var fallbacks = []struct {
+	name, doc string
+	make      func(from []*Scenario) func(x *Scenario, predicted, size Size) float64
+}{
+	{"baseline", "the best by geometric mean of the sizes that all examples ran", baselineFallback},
+	{"random", "one at random", func([]*Scenario) func(*Scenario, Size, Size) float64 { return randomScore }},
+	{"nearest", "the nearest by columns and rows", func([]*Scenario) func(*Scenario, Size, Size) float64 {
+		return func(_ *Scenario, predicted, size Size) float64 {
+			return -math.Hypot(float64(predicted.Columns-size.Columns), float64(predicted.Rows-size.Rows))
+		}
+	}},
+}
+
+// classifying are the models of all classifiers with all fallbacks.
+func classifying() []Model {
+	var list []Model
+	for _, c := range classifiers {
+		for _, f := range fallbacks {
+			list = append(list, Model{
+				Name: c.name + ", " + f.name,
+				Doc:  c.doc + "; " + f.doc + " where its size was not run",
+				learn: func(_ context.Context, s *Suite, from []*Scenario, _ Group) (Ranker, error) {
+					r := &classRanker{fallback: f.make(from)}
+					t := r.table(s, from)
+					var err error
+					r.classifier, err = c.learn(t)
+					return r, err
+				},
+			})
+		}
+	}
+	return list
+}
+
+// classRanker takes the size that a classifier predicts. One goroutine uses it.
+type classRanker struct {
+	classifier learn.Classifier
+	sizes      []Size // the classes
+	fallback   func(x *Scenario, predicted, size Size) float64
+	of         *Scenario // that the last prediction was for
+	predicted  Size
+}
+
+// table has the fastest size of each scenario as its class.
+func (r *classRanker) table(s *Suite, from []*Scenario) *learn.Table {
+	t := &learn.Table{}
+	for _, name := range s.Features {
+		t.Features = append(t.Features, learn.Feature{Name: name})
+	}
+	fastest := func(x *Scenario) Size { return x.Sizes[slices.Index(x.Speeds, 1)] }
+	for _, x := range from {
+		if size := fastest(x); !slices.Contains(r.sizes, size) {
+			r.sizes = append(r.sizes, size)
+		}
+	}
+	slices.SortFunc(r.sizes, compareSizes)
+	for _, size := range r.sizes {
+		t.Classes = append(t.Classes, size.String())
+	}
+	for _, x := range from {
+		t.Rows, t.Labels = append(t.Rows, x.Features), append(t.Labels, slices.Index(r.sizes, fastest(x)))
+	}
+	return t
+}
+
+// Score is more for the predicted size than for any other.
+func (r *classRanker) Score(x *Scenario, size Size) float64 {
+	if r.of != x {
+		r.of, r.predicted = x, r.sizes[learn.Best(r.classifier.Classify(x.Features))]
+	}
+	if size == r.predicted {
+		return math.Inf(1)
+	}
+	return r.fallback(x, r.predicted, size)
+}
+
+// baselineFallback scores sizes by the geometric mean of their speeds. Those that all examples ran come before others:
+// they are the most likely to run anywhere.
+func baselineFallback(from []*Scenario) func(*Scenario, Size, Size) float64 {
+	logs, times := bySize{}, map[Size]int{}
+	for _, x := range from {
+		for i, size := range x.Sizes {
+			logs[size] += math.Log(max(x.Speeds[i], 1e-9))
+			times[size]++
+		}
+	}
+	return func(_ *Scenario, _, size Size) float64 {
+		n := times[size]
+		if n == 0 {
+			return -2
+		}
+		score := math.Exp(logs[size] / float64(n)) // from 0 to 1
+		if n < len(from) {
+			score--
+		}
+		return score
+	}
+}
+
+// randomScore is a number of its own for each scenario and size, the same in every run.
+func randomScore(x *Scenario, _, size Size) float64 {
+	h := fnv.New64a()
+	io.WriteString(h, x.Name+" "+size.String())
+	return float64(h.Sum64()>>11) / (1 << 53)
+}

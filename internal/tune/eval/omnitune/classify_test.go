@@ -1,0 +1,101 @@
+package omnitune
+
+import (
+	"testing"
+
+	"github.com/gridloom/gridloom/internal/tune/learn"
+)
+
+// always says one class.
+type always struct{ class, of int }
+
+var _ learn.Classifier = always{}
+
+func (a always) Classify([]float64) []float64 {
+	p := make([]float64, a.of)
+	p[a.class] = 1
+	return p
+}
+
+// The predicted size is taken where it was run, and what a fallback says where it was not.
+func TestFallbacks(t *testing.T) {
+	small, wide, high, odd := Size{4, 4}, Size{64, 4}, Size{4, 64}, Size{60, 8}
+	from := []*Scenario{
+		{Name: "a", Sizes: []Size{small, wide, high}, Speeds: []float64{0.8, 1, 0.9}},
+		{Name: "b", Sizes: []Size{small, high}, Speeds: []float64{0.7, 1}},
+	}
+	ranker := func(fallback string) *classRanker {
+		for _, f := range fallbacks {
+			if f.name == fallback {
+				r := &classRanker{fallback: f.make(from)}
+				if table := r.table(&Suite{}, from); len(table.Classes) != 2 || table.Labels[0] == table.Labels[1] {
+					t.Fatalf("%+v", table)
+				}
+				for class, size := range r.sizes {
+					if size == wide {
+						r.classifier = always{class, len(r.sizes)}
+					}
+				}
+				return r
+			}
+		}
+		t.Fatal("no fallback ", fallback)
+		return nil
+	}
+	picked := func(r *classRanker, sizes ...Size) Size {
+		return sizes[pick(r, &Scenario{Name: "asked", Sizes: sizes})]
+	}
+	for _, f := range fallbacks {
+		if got := picked(ranker(f.name), small, high, wide, odd); got != wide {
+			t.Errorf("%s: %v, though %v was run", f.name, got, wide)
+		}
+	}
+	// Both examples ran high, at a geometric mean of 0.95, and small at 0.75; nobody ran odd.
+	if got := picked(ranker("baseline"), small, odd, high); got != high {
+		t.Errorf("baseline: %v", got)
+	}
+	if got := picked(ranker("nearest"), small, odd, high); got != odd {
+		t.Errorf("nearest: %v", got)
+	}
+	first := picked(ranker("random"), small, odd, high)
+	taken := map[Size]bool{first: true}
+	for _, name := range []string{"c", "d", "e", "f", "g", "h", "i", "j"} {
+		x := &Scenario{Name: name, Sizes: []Size{small, odd, high}}
+		a, b := pick(ranker("random"), x), pick(ranker("random"), x)
+		if a != b {
+			t.Errorf("random: %d and %d of the same scenario", a, b)
+		}
+		taken[x.Sizes[a]] = true
+	}
+	if len(taken) < 2 {
+		t.Errorf("random: always %v", first)
+	}
+}
+
+// Where an example tells the size, every classifier finds it.
+func TestClassifiers(t *testing.T) {
+	s := &Suite{Features: []string{"x"}}
+	sizes := []Size{{4, 4}, {64, 4}}
+	for i := range 20 {
+		x := Scenario{Name: string(rune('a' + i)), Features: []float64{float64(i)}, Sizes: sizes, Speeds: []float64{1, 0.5}}
+		if i >= 10 {
+			x.Speeds = []float64{0.5, 1}
+		}
+		s.Scenarios = append(s.Scenarios, x)
+	}
+	var from []*Scenario
+	for i := range s.Scenarios {
+		from = append(from, &s.Scenarios[i])
+	}
+	for _, m := range classifying() {
+		r, err := m.learn(t.Context(), s, from, nil)
+		if err != nil {
+			t.Fatal(m.Name, err)
+		}
+		for i, want := range map[int]int{1: 0, 18: 1} {
+			if got := pick(r, from[i]); got != want {
+				t.Errorf("%s: size %d of scenario %d", m.Name, got, i)
+			}
+		}
+	}
+}
