@@ -10,8 +10,9 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/learn"
 )
 
-// Algorithm 1 of Cummins et al.: a classifier says which size is the fastest. Where that was never run for the scenario,
-// a fallback takes another one. On devices a size may be illegal; of these scenarios it is only known which were run.
+// Algorithm 1 of Cummins et al.: a classifier says which size is the fastest. Where that was never run for the
+// scenario, a fallback takes another one. On devices a size may be illegal; of these scenarios it is only known which
+// were run.
 
 // classifiers say which size is the fastest.
 var classifiers = []struct {

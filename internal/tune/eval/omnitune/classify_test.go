@@ -77,7 +77,9 @@ func TestClassifiers(t *testing.T) {
 	s := &Suite{Features: []string{"x"}}
 	sizes := []Size{{4, 4}, {64, 4}}
 	for i := range 20 {
-		x := Scenario{Name: string(rune('a' + i)), Features: []float64{float64(i)}, Sizes: sizes, Speeds: []float64{1, 0.5}}
+		x := Scenario{
+			Name: string(rune('a' + i)), Features: []float64{float64(i)}, Sizes: sizes, Speeds: []float64{1, 0.5},
+		}
 		if i >= 10 {
 			x.Speeds = []float64{0.5, 1}
 		}
