@@ -13,7 +13,8 @@ func (c *benchOmniTune) Help() string {
 	return `Repeats the validations of Cummins et al. 2018 on scenarios that were measured for it, each a kernel on a dataset on a
 device with its times at the work-group sizes that were run: models learn from all scenarios but those of a device, a
 kernel or a dataset, and pick a size for these. Each is told of beside the baselines: the size that was most often the
-fastest, the mean speed of each size, and a size at random. Intervals are of groups drawn anew.
+fastest, the mean speed of each size, and a size at random. Classifiers say which size is the fastest, and one of three
+fallbacks picks where that was not run; the others rank all sizes. Intervals are of groups drawn anew.
 
 The file has {"data": [...]}, for each scenario an object with Benchmark, dev_name, properties of the device (dev_...),
 instruction counts (kernel_...), BorderNorth and so on, DataWidth, DataHeight, and RuntimeCxR in milliseconds for each
