@@ -46,7 +46,8 @@ func clampedIn(k *kernel.Kernel) map[*kernel.Var]bool {
 	return clamped
 }
 
-// isClamped reports whether an int is a maximum with 0, or a sum or an extremum that such a maximum is part of.
+// isClamped reports whether an int is a maximum with 0, an extremum that such a maximum is part of, or a constant from
+// one. Sums with what is not constant are no clamps: hidden, too, they cost kernels of the family pipe registers.
 func isClamped(e kernel.Expr, vars map[*kernel.Var]bool) bool {
 	if e == nil || e.Type() != types.I32 {
 		return false
@@ -54,8 +55,8 @@ func isClamped(e kernel.Expr, vars map[*kernel.Var]bool) bool {
 	switch e := e.(type) {
 	case *kernel.Ref:
 		return vars[e.Var]
-	case *kernel.Select: // x < 0 ? 0 : x is a maximum, too
-		return isZeroInt(e.X) || isZeroInt(e.Y) || isClamped(e.X, vars) || isClamped(e.Y, vars)
+	case *kernel.Select:
+		return isMaximum(e) || isClamped(e.X, vars) || isClamped(e.Y, vars)
 	case *kernel.Binary:
 		switch e.Op {
 		case op.Max:
@@ -63,11 +64,29 @@ func isClamped(e kernel.Expr, vars map[*kernel.Var]bool) bool {
 				return true
 			}
 			return isClamped(e.X, vars) || isClamped(e.Y, vars)
-		case op.Min, op.Add, op.Sub:
+		case op.Min:
 			return isClamped(e.X, vars) || isClamped(e.Y, vars)
+		case op.Add, op.Sub: // the compiler moves constants to the other side
+			_, constant := kernel.IntLit(e.Y)
+			return constant && isClamped(e.X, vars)
 		}
 	}
 	return false
+}
+
+// isMaximum reports whether a choice is a maximum with 0, as x < 0 ? 0 : x is, or the minimum.
+func isMaximum(e *kernel.Select) bool {
+	asked, ok := e.Cond.(*kernel.Binary)
+	if !ok || !asked.Op.IsComparison() {
+		return false
+	}
+	other := e.X
+	if isZeroInt(e.X) {
+		other = e.Y
+	} else if !isZeroInt(e.Y) {
+		return false
+	}
+	return isZeroInt(asked.X) && kernel.Same(asked.Y, other) || isZeroInt(asked.Y) && kernel.Same(asked.X, other)
 }
 
 func isZeroInt(e kernel.Expr) bool {
