@@ -4,10 +4,10 @@
 // classifiers. ZeroR knows the most frequent class alone, and is what every other has to beat; Bayes is naive Bayes;
 // Neighbours are the k nearest; C45 is a pruned decision tree. Their predictions are those of Weka 3.6.14, which the
 // papers used (Garvey and Abdelrahman 2018; Cummins et al. 2018): tests compare every probability, and
-// testdata/weka.sh makes the answers. Logistic and Margins, a linear support vector machine, find an optimum by methods
+// testdata/weka.sh makes the answers. Logistic and SVM, a linear support vector machine, find an optimum by methods
 // of their own, and agree with Weka on the class of 99 rows in 100. A ClassForest draws at random, and 20 of them are
 // like 20 of Weka's.
 //
 // Numbers are examples of a number in place of a class: a Forest or Boosted trees predict those, and the Nearest along
-// principal Components.
+// principal components (PCA).
 package learn

@@ -13,7 +13,7 @@ var linear = []struct {
 	make func(*Table) (Classifier, error)
 }{
 	{"Logistic", func(t *Table) (Classifier, error) { return NewLogistic(t, 1e-8) }},
-	{"SMO", func(t *Table) (Classifier, error) { return NewMargins(t, 1) }},
+	{"SMO", func(t *Table) (Classifier, error) { return NewSVM(t, 1) }},
 }
 
 // Weka's optimisers stop at some tolerance, and so do these: they agree on the class of 99 rows in 100.
@@ -108,11 +108,11 @@ func TestLogisticIsLeast(t *testing.T) {
 }
 
 // No plane near one that is found costs less.
-func TestMarginsAreWidest(t *testing.T) {
+func TestSVMIsWidest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		table := someTable(t)
 		c := rapid.SampledFrom([]float64{0.1, 1, 10}).Draw(t, "c")
-		m, err := NewMargins(table, c)
+		m, err := NewSVM(table, c)
 		if err != nil {
 			t.Skip(err)
 		}
@@ -180,12 +180,12 @@ func TestLinearOddities(t *testing.T) {
 		if _, err := NewLogistic(table, bad); err == nil {
 			t.Errorf("a ridge of %v", bad)
 		}
-		if _, err := NewMargins(table, bad); err == nil {
+		if _, err := NewSVM(table, bad); err == nil {
 			t.Errorf("a cost of %v", bad)
 		}
 	}
 	table.Labels = make([]int, len(table.Rows))
-	if _, err := NewMargins(table, 1); err == nil {
+	if _, err := NewSVM(table, 1); err == nil {
 		t.Error("a margin of one class")
 	}
 	l, err := NewLogistic(table, 1e-8)

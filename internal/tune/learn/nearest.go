@@ -11,7 +11,7 @@ import (
 // hardly differ in is no distance then, and what several features say counts once (T. Remmelg et al., GPGPU 2020,
 // sections 5.2 and 5.3: components with 95 % of the variance, five neighbours).
 type Nearest struct {
-	Components *Components `json:"components"`
+	Components *PCA        `json:"components"`
 	K          int         `json:"k"`
 	Places     [][]float64 `json:"places"` // of the examples
 	Targets    []float64   `json:"targets"`

@@ -24,7 +24,7 @@ var classifiers = []struct {
 		return learn.NewC45(t, learn.C45Options{Leaf: 2, Confidence: 0.25})
 	}},
 	{"smo", "linear support vector machines", func(t *learn.Table) (learn.Classifier, error) {
-		return learn.NewMargins(t, 1)
+		return learn.NewSVM(t, 1)
 	}},
 	{"class forest", "a random forest for classes", func(t *learn.Table) (learn.Classifier, error) {
 		return learn.NewClassForest(t, learn.ForestOptions{Trees: 100, Leaf: 1, Seed: 1})

@@ -9,11 +9,11 @@ import (
 
 // Components are as long as 1 and at right angles, examples have their variances along them and nothing in common
 // between two, and no fewer have the share.
-func TestComponents(t *testing.T) {
+func TestPCA(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		table := someTable(t)
 		share := rapid.SampledFrom([]float64{0.5, 0.95, 1}).Draw(t, "share")
-		c, err := NewComponents(table, share)
+		c, err := NewPCA(table, share)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,13 +66,13 @@ func TestComponents(t *testing.T) {
 }
 
 // Two features that say the same are one component, with half of each.
-func TestComponentsOfTwins(t *testing.T) {
+func TestPCAOfTwins(t *testing.T) {
 	table := &Table{Features: []Feature{{Name: "a"}, {Name: "b"}, {Name: "same"}}, Classes: []string{"any"}}
 	for i := range 9 {
 		table.Rows = append(table.Rows, []float64{float64(i), 3 - 2*float64(i), 5})
 		table.Labels = append(table.Labels, 0)
 	}
-	c, err := NewComponents(table, 0.95)
+	c, err := NewPCA(table, 0.95)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,12 +85,12 @@ func TestComponentsOfTwins(t *testing.T) {
 		t.Errorf("%v and %v", near, far)
 	}
 	for _, bad := range []float64{0, -1, 1.5, math.NaN()} {
-		if _, err := NewComponents(table, bad); err == nil {
+		if _, err := NewPCA(table, bad); err == nil {
 			t.Errorf("a share of %v", bad)
 		}
 	}
 	table.Rows, table.Labels = table.Rows[:1], table.Labels[:1]
-	if c, err := NewComponents(table, 1); err != nil || len(c.Project(table.Rows[0])) != 0 {
+	if c, err := NewPCA(table, 1); err != nil || len(c.Project(table.Rows[0])) != 0 {
 		t.Errorf("one row: %v, %v", c, err)
 	}
 }

@@ -5,11 +5,11 @@ import (
 	"math"
 )
 
-// Margins are linear support vector machines, one for each two classes: the plane between them with the widest margin.
+// SVM are linear support vector machines, one for each two classes: the plane between them with the widest margin.
 // A class is as likely as the share of planes on whose side of it a row is (J. Platt, "Fast training of support vector
 // machines using sequential minimal optimization", 1998; the pair of examples to be changed is that which violates the
 // conditions most, S. S. Keerthi et al., Neural Computation 13(3), 2001).
-type Margins struct {
+type SVM struct {
 	Encoding encoding `json:"encoding"`
 	Scale    scale    `json:"scale"`
 	Classes  int      `json:"classes"`
@@ -24,15 +24,15 @@ type plane struct {
 	Offset float64   `json:"offset"`
 }
 
-// NewMargins finds the planes. A row on the wrong side of its margin costs c times how far it is.
-func NewMargins(t *Table, c float64) (*Margins, error) {
+// NewSVM finds the planes. A row on the wrong side of its margin costs c times how far it is.
+func NewSVM(t *Table, c float64) (*SVM, error) {
 	if err := t.Check(); err != nil {
 		return nil, err
 	}
 	if !(c > 0) || math.IsInf(c, 0) {
 		return nil, errors.New("the cost of rows on the wrong side has to be above 0")
 	}
-	m := &Margins{Encoding: newEncoding(t, false), Classes: len(t.Classes)}
+	m := &SVM{Encoding: newEncoding(t, false), Classes: len(t.Classes)}
 	rows := m.Encoding.rows(t)
 	m.Scale = unit(rows)
 	members := make([][][]float64, len(t.Classes))
@@ -54,7 +54,7 @@ func NewMargins(t *Table, c float64) (*Margins, error) {
 }
 
 // Classify returns the share of planes that each class won.
-func (m *Margins) Classify(row []float64) []float64 {
+func (m *SVM) Classify(row []float64) []float64 {
 	x := m.Scale.apply(m.Encoding.row(row))
 	won := make([]float64, m.Classes)
 	for _, p := range m.Planes {

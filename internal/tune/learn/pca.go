@@ -8,18 +8,18 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Components are the principal components of a table's features: the directions in which standardised rows differ most,
+// PCA are the principal components of a table's features: the directions in which standardised rows differ most,
 // none of which tells anything of another (I. T. Jolliffe, "Principal Component Analysis", 2nd ed., 2002).
-type Components struct {
+type PCA struct {
 	Encoding   encoding    `json:"encoding"`
 	Scale      scale       `json:"scale"`
 	Directions [][]float64 `json:"directions"` // each of length 1, that of the largest variance first
 	Variances  []float64   `json:"variances"`  // of the examples along them
 }
 
-// NewComponents finds as many components as have at least a share of the variance together, from 0 to 1. Classes are no
+// NewPCA finds as many components as have at least a share of the variance together, from 0 to 1. Classes are no
 // matter.
-func NewComponents(t *Table, share float64) (*Components, error) {
+func NewPCA(t *Table, share float64) (*PCA, error) {
 	if err := t.Check(); err != nil {
 		return nil, err
 	}
@@ -27,11 +27,11 @@ func NewComponents(t *Table, share float64) (*Components, error) {
 }
 
 // principal finds the components of a table's rows.
-func principal(t *Table, share float64) (*Components, error) {
+func principal(t *Table, share float64) (*PCA, error) {
 	if !(share > 0 && share <= 1) {
 		return nil, errors.New("the share of the variance that components have has to be above 0, and 1 at most")
 	}
-	c := &Components{Encoding: newEncoding(t, true)}
+	c := &PCA{Encoding: newEncoding(t, true)}
 	rows := c.Encoding.rows(t)
 	c.Scale = standard(rows)
 	n := len(c.Encoding.Columns)
@@ -80,7 +80,7 @@ func largest(list []float64) float64 {
 }
 
 // Project returns where a row is along each component.
-func (c *Components) Project(row []float64) []float64 {
+func (c *PCA) Project(row []float64) []float64 {
 	x := c.Scale.apply(c.Encoding.row(row))
 	at := make([]float64, len(c.Directions))
 	for k, d := range c.Directions {
