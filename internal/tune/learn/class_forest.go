@@ -43,12 +43,8 @@ func NewClassForest(t *Table, o ForestOptions) (*ClassForest, error) {
 	f := &ClassForest{}
 	for i := range o.Trees {
 		g := &classGrower{Table: t, ForestOptions: o, random: rand.New(rand.NewPCG(o.Seed, uint64(i)))}
-		times := make([]float64, len(t.Rows))
-		for range t.Rows {
-			times[g.random.IntN(len(t.Rows))]++
-		}
 		var rows []weighed
-		for row, n := range times {
+		for row, n := range bootstrap(g.random, len(t.Rows)) {
 			if n > 0 {
 				rows = append(rows, weighed{row, n})
 			}

@@ -52,12 +52,9 @@ func NewForest(n *Numbers, o ForestOptions) (*Forest, error) {
 	b := n.binned()
 	for i := range f.Trees {
 		r := rand.New(rand.NewPCG(o.Seed, uint64(i)))
-		times := make([]float64, len(n.Rows))
-		for range n.Rows {
-			times[r.IntN(len(n.Rows))]++
-		}
 		g := &grower{
-			binned: b, targets: n.Targets, weights: times, leaf: float64(o.Leaf), features: o.Features, random: r,
+			binned: b, targets: n.Targets, weights: bootstrap(r, len(n.Rows)),
+			leaf: float64(o.Leaf), features: o.Features, random: r,
 		}
 		if g.features == 0 {
 			g.features = max(1, len(n.Features)/3)
@@ -65,6 +62,15 @@ func NewForest(n *Numbers, o ForestOptions) (*Forest, error) {
 		f.Trees[i] = g.tree()
 	}
 	return f, nil
+}
+
+// bootstrap draws as many rows as there are, with replacement, and returns how often each was drawn.
+func bootstrap(r *rand.Rand, rows int) []float64 {
+	times := make([]float64, rows)
+	for range rows {
+		times[r.IntN(rows)]++
+	}
+	return times
 }
 
 // Predict returns the mean of the trees.

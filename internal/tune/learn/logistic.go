@@ -108,10 +108,11 @@ func (f *logisticFit) minimum() []float64 {
 	return at
 }
 
-// newtonStep solves hessian*step = gradient, with the diagonal raised until that can be done.
+// newtonStep solves hessian*step = gradient, with the diagonal raised until that can be done. Where no raise will do,
+// because there are numbers that are none, the step is the gradient.
 func newtonStep(gradient []float64, hessian *mat.SymDense) []float64 {
 	n := len(gradient)
-	for more := 0.0; ; more = max(2*more, 1e-10) {
+	for more := 0.0; more < 1e100; more = max(2*more, 1e-10) {
 		for i := range n {
 			hessian.SetSym(i, i, hessian.At(i, i)+more)
 		}
@@ -125,6 +126,7 @@ func newtonStep(gradient []float64, hessian *mat.SymDense) []float64 {
 			return step.RawVector().Data
 		}
 	}
+	return gradient
 }
 
 // odds returns the probabilities of a row's classes, and the logarithm of the sum that they were divided by.

@@ -1,9 +1,7 @@
 package learn
 
 import (
-	"cmp"
 	"fmt"
-	"math"
 	"slices"
 )
 
@@ -43,27 +41,17 @@ func NewNearest(n *Numbers, share float64, k int) (*Nearest, error) {
 // Predict returns the mean of the nearest examples. All at the distance of the last count.
 func (m *Nearest) Predict(row []float64) float64 {
 	at := m.Components.Project(row)
-	type neighbour struct{ distance, target float64 }
-	list := make([]neighbour, len(m.Places))
+	distances := make([]float64, len(m.Places))
 	for i, place := range m.Places {
 		for j := range place {
 			d := place[j] - at[j]
-			list[i].distance += d * d
+			distances[i] += d * d
 		}
-		list[i].target = m.Targets[i]
 	}
-	slices.SortStableFunc(list, func(a, b neighbour) int { return cmp.Compare(a.distance, b.distance) })
-	last := list[min(m.K, len(list))-1].distance
-	total, n := 0.0, 0
-	for _, x := range list {
-		if x.distance > last {
-			break
-		}
-		total += x.target
-		n++
+	near := closest(distances, m.K)
+	total := 0.0
+	for _, i := range near {
+		total += m.Targets[i]
 	}
-	if n == 0 {
-		return math.NaN() // the row is no row of numbers
-	}
-	return total / float64(n)
+	return total / float64(len(near))
 }

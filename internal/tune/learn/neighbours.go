@@ -42,25 +42,30 @@ func NewNeighbours(t *Table, k int) (*Neighbours, error) {
 // Classify returns the share of each class among the neighbours; one example is shared out among all classes, so that
 // none is impossible.
 func (n *Neighbours) Classify(row []float64) []float64 {
-	type neighbour struct {
-		distance float64
-		class    int
-	}
-	list := make([]neighbour, len(n.table.Rows))
+	distances := make([]float64, len(n.table.Rows))
 	for i, other := range n.table.Rows {
-		list[i] = neighbour{n.distance(row, other), n.table.Labels[i]}
+		distances[i] = n.distance(row, other)
 	}
-	slices.SortStableFunc(list, func(a, b neighbour) int { return cmp.Compare(a.distance, b.distance) })
-	last := list[min(n.K, len(list))-1].distance
-	p := slices.Repeat([]float64{1 / float64(len(list))}, len(n.table.Classes))
-	for _, x := range list {
-		if x.distance > last {
-			break
-		}
-		p[x.class]++
+	p := slices.Repeat([]float64{1 / float64(len(distances))}, len(n.table.Classes))
+	for _, i := range closest(distances, n.K) {
+		p[n.table.Labels[i]]++
 	}
 	normalize(p)
 	return p
+}
+
+// closest returns the k examples at the least distances, and all others at the distance of the last.
+func closest(distances []float64, k int) []int {
+	order := make([]int, len(distances))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(distances[a], distances[b]) })
+	n := min(k, len(order))
+	for n < len(order) && distances[order[n]] == distances[order[n-1]] {
+		n++
+	}
+	return order[:n]
 }
 
 // distance returns the square of how far two rows are apart.

@@ -70,7 +70,7 @@ func (m *SVM) Classify(row []float64) []float64 {
 
 const (
 	mostMarginSteps = 1_000_000
-	marginTolerance = 1e-4 // by how much conditions may be violated
+	marginTolerance = 1e-6 // by how much conditions may be violated
 )
 
 // widest finds the plane with the widest margin between two sets of rows.
@@ -85,6 +85,12 @@ func widest(first, second [][]float64, c float64) (normal []float64, offset floa
 	}
 	normal = make([]float64, len(rows[0]))
 	multiplier := make([]float64, len(rows))
+	room := func(i int, toward float64) float64 { // of a multiplier, to the limit on that side
+		if toward > 0 {
+			return c - multiplier[i]
+		}
+		return multiplier[i]
+	}
 	for range mostMarginSteps {
 		// Each row says where the plane would have to be for it to be on its margin: no more than the least of those
 		// that can move one way, no less than the largest of those that can move the other.
@@ -104,7 +110,7 @@ func widest(first, second [][]float64, c float64) (normal []float64, offset floa
 			}
 		}
 		offset = (least + most) / 2
-		if most-least < marginTolerance {
+		if !(most-least >= marginTolerance) { // or numbers that are none
 			break
 		}
 		curve := 0.0
@@ -112,18 +118,7 @@ func widest(first, second [][]float64, c float64) (normal []float64, offset floa
 			d := rows[up][j] - rows[low][j]
 			curve += d * d
 		}
-		step := (most - least) / max(curve, 1e-12)
-		for _, i := range []int{up, low} {
-			toward := side[i] // how the multiplier changes with the step
-			if i == low {
-				toward = -side[i]
-			}
-			room := multiplier[i]
-			if toward > 0 {
-				room = c - multiplier[i]
-			}
-			step = min(step, room)
-		}
+		step := min((most-least)/max(curve, 1e-12), room(up, side[up]), room(low, -side[low]))
 		multiplier[up] = within(multiplier[up]+side[up]*step, c)
 		multiplier[low] = within(multiplier[low]-side[low]*step, c)
 		for j := range normal {

@@ -55,9 +55,8 @@ func classifying() []Model {
 				Doc:  c.doc + "; " + f.doc + " where its size was not run",
 				learn: func(_ context.Context, s *Suite, from []*Scenario, _ Group) (Ranker, error) {
 					r := &classRanker{fallback: f.make(from)}
-					t := r.table(s, from)
 					var err error
-					r.classifier, err = c.learn(t)
+					r.classifier, err = c.learn(r.table(s, from))
 					return r, err
 				},
 			})
@@ -81,9 +80,8 @@ func (r *classRanker) table(s *Suite, from []*Scenario) *learn.Table {
 	for _, name := range s.Features {
 		t.Features = append(t.Features, learn.Feature{Name: name})
 	}
-	fastest := func(x *Scenario) Size { return x.Sizes[slices.Index(x.Speeds, 1)] }
 	for _, x := range from {
-		if size := fastest(x); !slices.Contains(r.sizes, size) {
+		if size := x.fastest(); !slices.Contains(r.sizes, size) {
 			r.sizes = append(r.sizes, size)
 		}
 	}
@@ -92,7 +90,7 @@ func (r *classRanker) table(s *Suite, from []*Scenario) *learn.Table {
 		t.Classes = append(t.Classes, size.String())
 	}
 	for _, x := range from {
-		t.Rows, t.Labels = append(t.Rows, x.Features), append(t.Labels, slices.Index(r.sizes, fastest(x)))
+		t.Rows, t.Labels = append(t.Rows, x.Features), append(t.Labels, slices.Index(r.sizes, x.fastest()))
 	}
 	return t
 }

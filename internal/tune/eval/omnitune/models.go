@@ -48,7 +48,7 @@ func (t bySize) Score(_ *Scenario, size Size) float64 { return t[size] }
 func learnZeroR(_ context.Context, _ *Suite, from []*Scenario, _ Group) (Ranker, error) {
 	wins := bySize{}
 	for _, x := range from {
-		wins[x.Sizes[slices.Index(x.Speeds, 1)]]++
+		wins[x.fastest()]++
 	}
 	return wins, nil
 }

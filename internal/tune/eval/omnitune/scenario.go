@@ -32,6 +32,9 @@ type Scenario struct {
 	Speeds          []float64 // of the fastest of them, at each
 }
 
+// fastest returns the first size that no other is faster than.
+func (x *Scenario) fastest() Size { return x.Sizes[slices.Index(x.Speeds, 1)] }
+
 // Suite is a list of scenarios with the same features.
 type Suite struct {
 	Features  []string
