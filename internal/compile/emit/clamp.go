@@ -60,10 +60,7 @@ func isClamped(e kernel.Expr, vars map[*kernel.Var]bool) bool {
 	case *kernel.Binary:
 		switch e.Op {
 		case op.Max:
-			if isZeroInt(e.X) || isZeroInt(e.Y) {
-				return true
-			}
-			return isClamped(e.X, vars) || isClamped(e.Y, vars)
+			return isZero(e.X) || isZero(e.Y) || isClamped(e.X, vars) || isClamped(e.Y, vars)
 		case op.Min:
 			return isClamped(e.X, vars) || isClamped(e.Y, vars)
 		case op.Add, op.Sub: // the compiler moves constants to the other side
@@ -81,17 +78,12 @@ func isMaximum(e *kernel.Select) bool {
 		return false
 	}
 	other := e.X
-	if isZeroInt(e.X) {
+	if isZero(e.X) {
 		other = e.Y
-	} else if !isZeroInt(e.Y) {
+	} else if !isZero(e.Y) {
 		return false
 	}
-	return isZeroInt(asked.X) && kernel.Same(asked.Y, other) || isZeroInt(asked.Y) && kernel.Same(asked.X, other)
-}
-
-func isZeroInt(e kernel.Expr) bool {
-	n, ok := kernel.IntLit(e)
-	return ok && n == 0
+	return isZero(asked.X) && kernel.Same(asked.Y, other) || isZero(asked.Y) && kernel.Same(asked.X, other)
 }
 
 // compared prints an operand of a comparison, as a call of a helper if it is a clamped int and the dialect has one.
