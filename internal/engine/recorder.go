@@ -199,7 +199,7 @@ func microseconds(seconds float64) time.Duration {
 // Keep implements tuner.Log.
 func (n *recorder) Keep(o tuner.Outcome) error {
 	t := session.Trial{
-		Kernel: o.Kernel, Config: o.Config, Verdict: o.Verdict, Note: o.Message, Reused: o.Known,
+		Kernel: o.Kernel, Config: o.Config, Code: o.Code, Verdict: o.Verdict, Note: o.Message, Reused: o.Known,
 		Median: o.Seconds, Low: o.Low, High: o.High, Samples: o.Times,
 		Resources: session.Resources{Registers: o.Registers, Spills: o.Spills, Shared: o.Shared, Blocks: o.Blocks},
 		Condition: o.Condition,
@@ -285,7 +285,7 @@ func has(plan, kernel, config string) bool {
 // tried is a trial of the store as the tuner has it.
 func tried(t *session.Trial) tuner.Outcome {
 	o := tuner.Outcome{
-		Kernel: t.Kernel, Config: t.Config, Verdict: t.Verdict,
+		Kernel: t.Kernel, Config: t.Config, Code: t.Code, Verdict: t.Verdict,
 		Seconds: t.Median, Low: t.Low, High: t.High, Times: t.Samples, Difference: t.Error,
 		Compile: t.Compile.Seconds(), Cost: (t.Compile + t.Measure).Seconds(), Known: t.Reused, Message: t.Note,
 	}

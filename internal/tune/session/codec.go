@@ -25,6 +25,7 @@ const (
 	isReused                 // no bytes
 	hasBlocks                // blocks of a multiprocessor
 	hasCondition             // five numbers
+	hasCode                  // 8 bytes
 )
 
 // Round makes a trial what reading it again will give.
@@ -93,6 +94,9 @@ func (t *Trial) Pack(started time.Time) []byte {
 			out = binary.AppendUvarint(out, uint64(*n))
 		}
 	}
+	if set(hasCode, t.Code != 0) {
+		out = t.Code.append(out)
+	}
 	out[0] = flags
 	return out
 }
@@ -125,6 +129,9 @@ func (t *Trial) Unpack(detail []byte, started time.Time) error {
 		for _, n := range t.Condition.parts() {
 			*n = int(r.uvarint())
 		}
+	}
+	if flags&hasCode != 0 {
+		t.Code = Code(binary.LittleEndian.Uint64(r.take(8)))
 	}
 	if r.failed || len(r.bytes) > 0 {
 		return errPacked

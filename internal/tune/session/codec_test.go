@@ -35,6 +35,7 @@ func drawTrial(t *rapid.T) Trial {
 		Verdict: verdict.Verdict(rapid.IntRange(0, int(verdict.Wrong)).Draw(t, "verdict")),
 		Median:  seconds(t, "median"),
 		Reused:  rapid.Bool().Draw(t, "reused"),
+		Code:    Code(rapid.Uint64().Draw(t, "code")),
 		At:      noon.Add(time.Duration(rapid.Int64Range(-1e9, 1e15).Draw(t, "at"))),
 		Resources: Resources{rapid.IntRange(0, 255).Draw(t, "registers"), rapid.IntRange(0, 1<<20).Draw(t, "spills"),
 			rapid.IntRange(0, 1<<18).Draw(t, "shared"), rapid.IntRange(0, 64).Draw(t, "blocks"),

@@ -14,6 +14,7 @@ type Trial struct {
 	Index   int             `json:"index"`            // in its session, from 0
 	Kernel  string          `json:"kernel,omitempty"` // the group of statements, as in "heat[0:1]"; "" is the whole program
 	Config  string          `json:"config"`           // canonical text of a configuration or a whole plan
+	Code    Code            `json:"code,omitzero"`    // of the text that was compiled, if that is known
 	Verdict verdict.Verdict `json:"verdict"`
 	Note    string          `json:"note,omitempty"`   // why it was refused
 	Reused  bool            `json:"reused,omitempty"` // nothing was measured: the values were known

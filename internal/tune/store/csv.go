@@ -79,6 +79,12 @@ var columns = []column{
 		}
 		return strings.Join(list, " ")
 	}},
+	{"code", func(r *Record) string {
+		if r.Code == 0 {
+			return ""
+		}
+		return r.Code.String()
+	}},
 	{"registers", func(r *Record) string { return whole(r.Resources.Registers) }},
 	{"spill_bytes", func(r *Record) string { return whole(r.Resources.Spills) }},
 	{"shared_bytes", func(r *Record) string { return whole(r.Resources.Shared) }},

@@ -349,7 +349,7 @@ func (m *importer) result(r *t4Result, c *cache) error {
 	if err != nil {
 		return err
 	}
-	t.Index, t.Kernel, t.Condition = r.Gridloom.Index, r.Gridloom.Kernel, r.Gridloom.Condition
+	t.Index, t.Kernel, t.Code, t.Condition = r.Gridloom.Index, r.Gridloom.Kernel, r.Gridloom.Code, r.Gridloom.Condition
 	if r.Gridloom.Info != nil {
 		if err := m.session(r.Gridloom.Info); err != nil {
 			return err

@@ -53,6 +53,7 @@ type t4Own struct {
 	Index   int    `json:"index"`
 	Kernel  string `json:"kernel,omitempty"`
 	Head    string `json:"head,omitempty"` // of a plan with one kernel: heat[0:1]@1
+	Code    session.Code `json:"code,omitzero"`
 	// Condition is that of the device after the trial.
 	Condition session.Condition `json:"condition,omitzero"`
 	Info      *session.Session  `json:"info,omitempty"`
@@ -191,7 +192,7 @@ func (r *Record) t4() t4Result {
 		Invalidity:   t4Invalid[r.Verdict],
 		Measurements: []measurement{},
 		Gridloom: &t4Own{Session: r.Session.ID, Index: r.Index, Kernel: r.Kernel, Head: head,
-			Condition: r.Condition},
+			Code: r.Code, Condition: r.Condition},
 	}
 	if r.Verdict == verdict.OK {
 		out.Correctness = 1

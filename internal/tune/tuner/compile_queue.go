@@ -14,6 +14,7 @@ import (
 	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/run/worker"
 	"github.com/gridloom/gridloom/internal/tune/measure"
+	"github.com/gridloom/gridloom/internal/tune/session"
 )
 
 // compiled is a variant that is ready to be measured, or the reason why it cannot be.
@@ -21,6 +22,18 @@ type compiled struct {
 	*variant
 	made measure.Compiled
 	err  error
+}
+
+// hash returns the hash of the code; 0 if there is none.
+func (c *compiled) hash() session.Code {
+	if c.variant == nil {
+		return 0
+	}
+	h, err := session.CodeOf(c.key)
+	if err != nil {
+		return 0 // it was not lowered
+	}
+	return h
 }
 
 // compileQueue lowers and compiles each variant once, on several processes. Variants that the strategy

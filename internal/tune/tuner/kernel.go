@@ -488,6 +488,7 @@ func (k *kernelSearch) try(ctx context.Context, a *attempt) error {
 			return c.err
 		}
 		o := outcomeOf(measure.Trial{}, c.err)
+		o.Code = c.hash()
 		o.Compile, o.Cost = c.made.Took.Seconds(), k.clock().Sub(a.started).Seconds()
 		k.record(a, o)
 		return nil
@@ -513,6 +514,7 @@ func (k *kernelSearch) try(ctx context.Context, a *attempt) error {
 	if t.Suspect {
 		k.noteSuspect(a)
 	}
+	o.Code = c.hash()
 	o.Compile = c.made.Took.Seconds()
 	o.Cost = took.Seconds() + o.Compile
 	if o.Resources == (measure.Resources{}) {

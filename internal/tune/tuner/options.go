@@ -30,6 +30,8 @@ type Options struct {
 	// for similar ones, the best first.
 	Good []schedule.Config
 
+	// First are configurations that are tried before the strategy chooses any, as far as a kernel's space has them.
+	First    []schedule.Config
 	Strategy string // a name that search.New knows
 	Seed     uint64
 	// The search ends with the first of these that is reached; 0 is no limit. The budget includes the finalists
@@ -160,6 +162,7 @@ type Outcome struct {
 	Difference float64           `json:"largest_difference,omitempty"`
 	Condition  session.Condition `json:"condition,omitzero"`
 	Same       string            `json:"same_code_as,omitempty"` // a configuration
+	Code       session.Code      `json:"code,omitzero"`          // of what was compiled; 0 if it never came to that
 	Known      bool              `json:"known,omitempty"`        // it was measured in an earlier search
 	// Hinted says of an outcome of the session that is resumed that it is later than its first profile.
 	Hinted bool `json:"-"`

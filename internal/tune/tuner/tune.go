@@ -256,7 +256,24 @@ func (k *kernelSearch) setStrategy(ctx context.Context, estimate func(search.Poi
 	if err != nil && k.call.iterations != nil { // it may name parameters that only other kernels have
 		k.strategy, err = search.New(usualStrategy, problem)
 	}
+	if first := k.points(k.opts.First); err == nil && len(first) > 0 {
+		k.strategy = search.After(first, k.strategy)
+	}
 	return err
+}
+
+// points returns the configurations that the kernel's space has, as points.
+func (k *kernelSearch) points(configs []schedule.Config) []search.Point {
+	var list []search.Point
+	for _, c := range configs {
+		if k.space.Schedule().Check(c) != nil {
+			continue
+		}
+		if p, err := k.space.Point(c); err == nil {
+			list = append(list, p)
+		}
+	}
+	return list
 }
 
 // usualStrategy is the one to use if the user names none.

@@ -44,6 +44,15 @@ func refuse(kind error, text, hint string) error {
 	return &gridio.Error{Text: text, Hint: hint, Err: kind}
 }
 
+// unread is the error of a row that was found and holds no values of its columns: its page was written over.
+func unread(err error) error {
+	_, own := errors.AsType[*sqlite.Error](err)
+	if own || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return refuse(store.ErrDamaged, "the store is damaged: "+err.Error(), saveIt)
+}
+
 // word puts an error of the database into words. wait is how long it waited
 // for other processes.
 func word(ctx context.Context, path string, wait time.Duration, err error) error {

@@ -322,7 +322,7 @@ func (s *Store) scan(ctx context.Context, q querier, rows *sql.Rows, i *entry) (
 	var number int
 	var config, detail []byte
 	if err := rows.Scan(&id, &kernel, &config, &number, &t.Median, &t.Note, &detail); err != nil {
-		return t, err
+		return t, unread(err)
 	}
 	t.Index = int(id & lastIndex)
 	err := t.Unpack(detail, i.Started)

@@ -42,6 +42,7 @@ func Search() session.Search {
 func Trial() session.Trial {
 	return session.Trial{
 		Config: "heat[0:1]@1{family=planes,stream=k,block=4x64};norm[0:1]@1{family=tile}", Verdict: verdict.OK,
+		Code:   0x0123456789abcdef,
 		Median: 0.00123456789, Low: 0.0012, High: 0.0013, Samples: []float64{0.00124, 0.00122, 0.0013},
 		Resources: session.Resources{Registers: 64, Spills: 8, Shared: 4096, Blocks: 2, Occupancy: 0.75},
 		Condition: session.Condition{Clock: 1980, MemoryClock: 3201, Temperature: 41, Power: 320, PowerLimit: 700},
