@@ -40,6 +40,7 @@ type commands struct {
 	Run        runCmd        `cmd:"" help:"Run a program on a device."`
 	Profile    profileCmd    `cmd:"" help:"Say what binds a program's kernels, and what to change."`
 	Tune       tuneCmd       `cmd:"" help:"Find the fastest kernels for a program on a device."`
+	Record     recordCmd     `cmd:"" help:"Measure the kernels of many programs, for models to learn from."`
 	Report     reportCmd     `cmd:"" help:"Draw the report of a search once more."`
 	Search     searchCmd     `cmd:"" help:"List search strategies, and score them on recorded spaces."`
 	Emit       emitCmd       `cmd:"" help:"Write the generated code, as a library to call."`

@@ -26,6 +26,7 @@ type TuneRequest struct {
 	Source    string      // the program's text
 	File      string      // that it was read from, for hints; "" is that of the program's name
 	NoHints   bool        // nothing is profiled within the search
+	Own       bool        // the program is searched as it is, and no versions of its source
 	Commit    string      // of this Gridloom
 }
 
@@ -73,7 +74,7 @@ func Tune(ctx context.Context, r TuneRequest) (*Tuned, error) {
 		return t.Result, err
 	}
 	src := diag.NewSource(cmp.Or(r.File, r.Bound.Program.Name+".loom"), r.Source)
-	if len(r.Restrictions) > 0 || r.Continue != "" {
+	if len(r.Restrictions) > 0 || r.Continue != "" || r.Own {
 		own := tuner.Version{Name: r.Version, Source: src, Bound: r.Bound}
 		r.Adviser = r.adviser(own)
 		t, err := r.tune(ctx)

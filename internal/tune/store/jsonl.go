@@ -41,6 +41,19 @@ const linesName = "results"
 // ExportLines writes the trials of a filter as lines of JSON, which Import
 // reads. Sessions without such trials are left out; the others come with all events.
 func ExportLines(ctx context.Context, s Store, w io.Writer, f Filter) error {
+	return exportLines(ctx, s, w, f, func(*session.Trial) {})
+}
+
+// ExportBrief writes the same without what is of use to those alone who measure: samples, conditions of the device and
+// what a trial took. Recordings that models learn from are so.
+func ExportBrief(ctx context.Context, s Store, w io.Writer, f Filter) error {
+	return exportLines(ctx, s, w, f, func(t *session.Trial) {
+		t.Samples, t.Condition, t.Error = nil, session.Condition{}, 0
+		t.Measure, t.Validate, t.Search, t.Other = 0, 0, 0, 0
+	})
+}
+
+func exportLines(ctx context.Context, s Store, w io.Writer, f Filter, trim func(*session.Trial)) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(line{Gridloom: linesName, Version: session.Version}); err != nil {
@@ -58,6 +71,7 @@ func ExportLines(ctx context.Context, s Store, w io.Writer, f Filter) error {
 				return err
 			}
 		}
+		trim(&r.Trial)
 		if err := enc.Encode(line{Trial: &trialLine{current.ID, r.Trial}}); err != nil {
 			return err
 		}

@@ -49,10 +49,10 @@ type measurement struct {
 // t4Own says which trial of which session a result is. The first result of a
 // session brings all that is known of the session.
 type t4Own struct {
-	Session string `json:"session"`
-	Index   int    `json:"index"`
-	Kernel  string `json:"kernel,omitempty"`
-	Head    string `json:"head,omitempty"` // of a plan with one kernel: heat[0:1]@1
+	Session string       `json:"session"`
+	Index   int          `json:"index"`
+	Kernel  string       `json:"kernel,omitempty"`
+	Head    string       `json:"head,omitempty"` // of a plan with one kernel: heat[0:1]@1
 	Code    session.Code `json:"code,omitzero"`
 	// Condition is that of the device after the trial.
 	Condition session.Condition `json:"condition,omitzero"`

@@ -30,8 +30,8 @@ type Options struct {
 	// for similar ones, the best first.
 	Good []schedule.Config
 
-	// First are configurations that are tried before the strategy chooses any, as far as a kernel's space has them.
-	First    []schedule.Config
+	// First returns configurations of a call's kernel that are tried before the strategy chooses any; nil has none.
+	First    func(call *ir.Call, s schedule.Space) []schedule.Config
 	Strategy string // a name that search.New knows
 	Seed     uint64
 	// The search ends with the first of these that is reached; 0 is no limit. The budget includes the finalists

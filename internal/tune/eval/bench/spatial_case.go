@@ -96,3 +96,18 @@ func points(b *ir.Binding) float64 {
 func (c spatialCase) usefulBytes(b *ir.Binding) float64 {
 	return analysis.Analyze(b.Program, b).Calls[0].Traffic.Compulsory
 }
+
+// SpatialProblem is a program of the suite at the sizes that it is timed at.
+type SpatialProblem struct {
+	Name, DType string
+	Sizes       []int64 // of its parameters
+}
+
+// SpatialProblems returns those of all rows.
+func SpatialProblems() []SpatialProblem {
+	var list []SpatialProblem
+	for _, c := range spatialCases {
+		list = append(list, SpatialProblem{c.name, c.dtype, c.sizes})
+	}
+	return list
+}

@@ -1,0 +1,228 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gridloom/gridloom/internal/compile/arith"
+	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/lang"
+	"github.com/gridloom/gridloom/internal/engine"
+	"github.com/gridloom/gridloom/internal/tune/eval/bench"
+	"github.com/gridloom/gridloom/internal/tune/eval/synth"
+	"github.com/gridloom/gridloom/internal/tune/store/sqlite"
+	"github.com/gridloom/gridloom/internal/tune/tuner"
+)
+
+type recordCmd struct {
+	Suite      string        `arg:"" enum:"garvey,spatial" help:"garvey: the synthetic kernels of Garvey 2018; spatial: the programs of bench spatial."`
+	Recordings string        `required:"" help:"The folder of the recordings, a file for each program." placeholder:"DIR"`
+	Program    []string      `help:"Only these programs." placeholder:"NAME"`
+	Size       int64         `default:"256" help:"Cells of the synthetic grids on each axis. Default: 256." placeholder:"N"`
+	Same       int           `default:"200" help:"Configurations of each kernel that all programs are recorded with. Default: 200." placeholder:"N"`
+	Adaptive   int           `default:"100" help:"Configurations after those that a search chooses. Default: 100." placeholder:"N"`
+	Budget     time.Duration `default:"18m" help:"Begin no program after so long; the same command goes on from there. Default: 18m." placeholder:"TIME"`
+	Device     string        `short:"d" default:"cuda:0" help:"The device. Default: cuda:0." placeholder:"DEVICE"`
+	Jobs       int           `help:"Processes that compile; as many as processors if it is not given." placeholder:"COUNT"`
+	storeFlag  `embed:""`
+}
+
+func (c *recordCmd) Help() string {
+	return `Measures kernels of many programs with configurations that are the same everywhere, and with some that a
+search chooses. Each program has a file of its own, so that the same command goes on where it
+was ended; gridloom learn reads them.
+
+Examples:
+
+	gridloom record spatial --recordings recordings --budget 10m
+	gridloom record garvey --recordings recordings --program star-zyx-r2`
+}
+
+// subject is a program to record.
+type subject struct {
+	name, source string
+	bound        *ir.Binding
+}
+
+func (c *recordCmd) Run(a *app) error {
+	collectLess()
+	switch {
+	case c.Size < 16:
+		return usage("--size %d: at least 16 cells are needed", c.Size)
+	case c.Same < 0 || c.Adaptive < 0 || c.Same+c.Adaptive < 1:
+		return usage("--same %d --adaptive %d: numbers of configurations are positive", c.Same, c.Adaptive)
+	case c.Budget < 0:
+		return usage("--budget %v: a time is positive", c.Budget)
+	case c.Jobs < 0:
+		return usage("--jobs %d: a number of processes is positive", c.Jobs)
+	}
+	list, err := c.subjects()
+	if err != nil {
+		return err
+	}
+	d, err := engine.Open(engine.DeviceRequest{
+		ID: c.Device, Arithmetic: arith.Contract, Purpose: engine.ToTune, Workers: c.Jobs,
+	})
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if d.Reference() {
+		return usage("--device %s: nothing can be measured on the reference executor", c.Device)
+	}
+	kept, err := c.open(a, sqlite.Options{})
+	if err != nil {
+		return err
+	}
+	defer kept.Close()
+	folder := filepath.Join(c.Recordings, c.Suite)
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return err
+	}
+	until, done, missed := time.Now().Add(c.Budget), 0, 0
+	for i, x := range list {
+		r := engine.RecordRequest{
+			Bound: x.bound, Source: x.source, Device: d, Store: kept, Path: filepath.Join(folder, x.name+".jsonl.gz"),
+			Commit: revision(), Same: c.Same, Adaptive: c.Adaptive,
+		}
+		if ok, err := r.Recorded(); err != nil {
+			return err
+		} else if ok {
+			done++
+			continue
+		}
+		if time.Now().After(until) {
+			fmt.Fprintf(a.stderr, "the time is up: %d of %d programs are recorded, and the same command goes on\n",
+				done, len(list))
+			return nil
+		}
+		began := time.Now()
+		t, err := engine.Record(a.ctx, r)
+		switch {
+		case errors.Is(err, context.Canceled):
+			return &failure{status: exitInterrupted}
+		case err != nil && a.ctx.Err() == nil && !unmeasurable(err): // one program less
+			missed++
+			fmt.Fprintf(a.stderr, "%s: %v\n", x.name, err)
+			continue
+		case err != nil:
+			return err
+		}
+		done++
+		fmt.Fprintf(a.stderr, "%d of %d: %s: %s\n", i+1, len(list), x.name,
+			recordingText(t.Result, time.Since(began)))
+	}
+	fmt.Fprintf(a.stderr, "%d of %d programs are recorded\n", done, len(list))
+	if missed > 0 {
+		return &failure{status: exitDevice}
+	}
+	return nil
+}
+
+// recordingText says what a recording has.
+func recordingText(r *tuner.Result, took time.Duration) string {
+	best := 0.0
+	for _, c := range r.Contenders {
+		best = max(best, c.GStencils)
+	}
+	return fmt.Sprintf("%d configurations in %.1f s, the best has %.4g GStencil/s", r.Trials, took.Seconds(), best)
+}
+
+// unmeasurable reports whether an error is one of the device or the machine, and not of a program.
+func unmeasurable(err error) bool {
+	_, fault := errors.AsType[*engine.Fault](err)
+	return fault
+}
+
+// subjects returns the programs of the suite, in an order in which neighbours differ: a recording that is ended early
+// has something of everything.
+func (c *recordCmd) subjects() ([]subject, error) {
+	var list []subject
+	var err error
+	if c.Suite == "garvey" {
+		list, err = c.synthetic()
+	} else {
+		list, err = spatial()
+	}
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, x := range list {
+		names = append(names, x.name)
+	}
+	for _, name := range c.Program {
+		if !slices.Contains(names, name) {
+			bad := usage("--program %s: the suite has no such program", name)
+			if near := diag.Nearest(name, names); near != "" {
+				return nil, bad.hintf("did you mean %s?", near)
+			}
+			return nil, bad.hintf("there is %s", strings.Join(names, ", "))
+		}
+	}
+	if len(c.Program) > 0 {
+		list = slices.DeleteFunc(list, func(x subject) bool { return !slices.Contains(c.Program, x.name) })
+	}
+	return spread(list), nil
+}
+
+// spread puts a list into an order in which neighbours are far apart in the old one: by the golden ratio.
+func spread[T any](list []T) []T {
+	const golden = 0.6180339887498949
+	left := slices.Clone(list)
+	var out []T
+	at := 0.0
+	for len(left) > 0 {
+		i := int(at * float64(len(left)))
+		out = append(out, left[i])
+		left = slices.Delete(left, i, i+1)
+		if at += golden; at >= 1 {
+			at--
+		}
+	}
+	return out
+}
+
+func (c *recordCmd) synthetic() ([]subject, error) {
+	var list []subject
+	for _, k := range synth.All() {
+		src := diag.NewSource(k.Name()+".loom", k.Source([3]int{int(c.Size), int(c.Size), int(c.Size)}, 1))
+		p, errs := lang.Load(src)
+		if errs.HasErrors() {
+			return nil, errors.New(diag.Render(src, errs, diag.Style{}))
+		}
+		b, errs := p.In(arith.Contract).Bind(nil)
+		if errs.HasErrors() {
+			return nil, fmt.Errorf("%s: %s", k.Name(), errs[0].Message)
+		}
+		list = append(list, subject{k.Name(), src.Text, b})
+	}
+	return list, nil
+}
+
+func spatial() ([]subject, error) {
+	var list []subject
+	for _, row := range bench.SpatialProblems() {
+		p, err := bench.SpatialProgram(row.Name, row.DType)
+		if err != nil {
+			return nil, err
+		}
+		set := map[string]string{}
+		for i, q := range p.Params {
+			set[q.Name] = fmt.Sprint(row.Sizes[i])
+		}
+		b, errs := p.In(arith.Contract).Bind(set)
+		if errs.HasErrors() {
+			return nil, fmt.Errorf("%s: %s", row.Name, errs[0].Message)
+		}
+		list = append(list, subject{row.Name + "-" + row.DType, "", b})
+	}
+	return list, nil
+}

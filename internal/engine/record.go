@@ -1,0 +1,83 @@
+package engine
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/gridio"
+	"github.com/gridloom/gridloom/internal/tune/predict"
+	"github.com/gridloom/gridloom/internal/tune/store"
+	"github.com/gridloom/gridloom/internal/tune/tuner"
+)
+
+// RecordRequest asks for a recording of a program, which models learn from: its kernels with configurations that all
+// programs are recorded with, and then with some that a search chooses.
+type RecordRequest struct {
+	Bound  *ir.Binding
+	Source string
+	Device *Device // opened ToTune
+	Store  store.Store
+	Path   string // of the recording: lines of JSON, compressed
+	Commit string // of this Gridloom
+
+	Same     int // configurations of each kernel that all programs have
+	Adaptive int // that a search chooses after those
+	Events   func(tuner.Event)
+}
+
+// Recorded reports whether a recording is there.
+func (r *RecordRequest) Recorded() (bool, error) {
+	_, err := os.Stat(r.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Record makes a recording. What is measured is in the store before anything else is measured; the file is there when
+// all of it is.
+func Record(ctx context.Context, r RecordRequest) (*Tuned, error) {
+	o := tuner.Options{
+		Bound: r.Bound, Set: settings(r.Bound), Strategy: "auto", Seed: 1, MaxDepth: 1,
+		Trials: (r.Same + r.Adaptive) * kernels(r.Bound.Program), Events: r.Events,
+		First: func(_ *ir.Call, s schedule.Space) []schedule.Config { return predict.Candidates(s, r.Same) },
+	}
+	t, err := Tune(ctx, TuneRequest{
+		Options: o, Device: r.Device, Store: r.Store, Source: r.Source, NoHints: true, Own: true, Commit: r.Commit,
+	})
+	if err != nil {
+		return t, err
+	}
+	if t.Interrupted {
+		return t, context.Cause(ctx)
+	}
+	return t, gridio.WriteFile(r.Path, func(w io.Writer) error {
+		z, err := gzip.NewWriterLevel(w, gzip.BestCompression)
+		if err != nil {
+			return err
+		}
+		if err := store.ExportBrief(ctx, r.Store, z, store.Filter{Session: t.Session.ID}); err != nil {
+			return err
+		}
+		return z.Close()
+	})
+}
+
+// kernels is how many kernels of a program are searched at most.
+func kernels(p *ir.Program) int { return max(1, len(p.Calls)) }
+
+// settings returns the sizes and scalars of a program as a user would give them.
+func settings(b *ir.Binding) map[string]string {
+	set := map[string]string{}
+	for _, z := range sizesOf(b) {
+		set[z.Name] = fmt.Sprint(z.Value)
+	}
+	return set
+}
