@@ -10,7 +10,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
-	"github.com/gridloom/gridloom/internal/tune/eval/synth"
+	"github.com/gridloom/gridloom/internal/tune/synth"
 )
 
 // Every synthetic kernel has variants: what a thread needs of registers is for
@@ -19,7 +19,7 @@ import (
 func TestSyntheticKernelsHaveVariants(t *testing.T) {
 	const many = 300 // cells that are read
 	var names []string
-	kernels := synth.All()
+	kernels := synth.Kernels()
 	for _, k := range kernels {
 		names = append(names, k.Name())
 	}

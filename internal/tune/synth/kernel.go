@@ -39,9 +39,9 @@ type Kernel struct {
 // Name returns a text like "star-zyx-r2" by which the kernel can be found.
 func (k Kernel) Name() string { return fmt.Sprintf("%s-%s-r%d", k.Pattern, k.Axes, k.Radius) }
 
-// All returns the 104 kernels: those that differ, of all patterns, orientations
+// Kernels returns the 104 kernels: those that differ, of all patterns, orientations
 // and radii up to 5.
-func All() []Kernel {
+func Kernels() []Kernel {
 	var list []Kernel
 	add := func(p Pattern, from int, orientations ...string) {
 		for _, axes := range orientations {
@@ -65,9 +65,9 @@ func All() []Kernel {
 	return list
 }
 
-// Find returns the kernel of a name.
-func Find(name string) (Kernel, error) {
-	all := All()
+// FindKernel returns the kernel of a name.
+func FindKernel(name string) (Kernel, error) {
+	all := Kernels()
 	i := slices.IndexFunc(all, func(k Kernel) bool { return k.Name() == name })
 	if i < 0 {
 		return Kernel{}, fmt.Errorf("no synthetic kernel is called %q; names look like %q", name, all[0].Name())

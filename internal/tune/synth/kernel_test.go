@@ -16,7 +16,7 @@ func TestTable2(t *testing.T) {
 	}
 	dims, radii := map[cell]int{}, map[cell]int{}
 	names := map[string]bool{}
-	for _, k := range All() {
+	for _, k := range Kernels() {
 		dims[cell{k.Pattern, len(k.Axes)}]++
 		radii[cell{k.Pattern, k.Radius}]++
 		names[k.Name()] = true
@@ -63,7 +63,7 @@ func TestCells(t *testing.T) {
 		{"no-corners-zyx-r1", 19},
 		{"thumbtack-zyx-r3", 7*7 + 3},
 	} {
-		k, err := Find(c.name)
+		k, err := FindKernel(c.name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +71,7 @@ func TestCells(t *testing.T) {
 			t.Errorf("%s has %d cells, want %d", c.name, got, c.cells)
 		}
 	}
-	if _, err := Find("star-zyx-r6"); err == nil || !strings.Contains(err.Error(), `"star-zyx-r6"`) {
+	if _, err := FindKernel("star-zyx-r6"); err == nil || !strings.Contains(err.Error(), `"star-zyx-r6"`) {
 		t.Errorf("%v", err)
 	}
 }
@@ -79,7 +79,7 @@ func TestCells(t *testing.T) {
 // TestSources parses every program that is not absurdly long.
 func TestSources(t *testing.T) {
 	seen := map[string]string{}
-	for _, k := range All() {
+	for _, k := range Kernels() {
 		if len(k.Cells()) > 150 {
 			continue
 		}
@@ -94,7 +94,7 @@ func TestSources(t *testing.T) {
 		}
 		seen[body] = k.Name()
 	}
-	k, _ := Find("star-yx-r1")
+	k, _ := FindKernel("star-yx-r1")
 	want := `// A synthetic kernel: star on yx, radius 1 (Garvey 2018, section 7.1).
 parameter NZ = 8, NY = 9, NX = 10;
 iterator z, y, x;
