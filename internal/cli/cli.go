@@ -43,6 +43,7 @@ type commands struct {
 	Record     recordCmd     `cmd:"" help:"Measure the kernels of many programs, for models to learn from."`
 	Report     reportCmd     `cmd:"" help:"Draw the report of a search once more."`
 	Search     searchCmd     `cmd:"" help:"List search strategies, and score them on recorded spaces."`
+	Synth      synthCmd      `cmd:"" help:"Write stencil programs of publications, to tune and to learn from."`
 	Emit       emitCmd       `cmd:"" help:"Write the generated code, as a library to call."`
 	Devices    devicesCmd    `cmd:"" help:"List the devices that were found, and why others cannot be used."`
 	Bench      benchCmd      `cmd:"" help:"Measure the project's own figures on this machine."`

@@ -8,7 +8,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/lang"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/tune/eval/replay"
-	"github.com/gridloom/gridloom/internal/tune/eval/synth"
+	"github.com/gridloom/gridloom/internal/tune/synth"
 )
 
 // garveyKernels are of all patterns and radii.
@@ -61,7 +61,7 @@ func GarveySubjects(names []string, edge int64) ([]*Subject, error) {
 	}
 	var list []*Subject
 	for _, name := range names {
-		k, err := synth.Find(name)
+		k, err := synth.FindKernel(name)
 		if err != nil {
 			return nil, err
 		}

@@ -14,8 +14,8 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/eval/replay"
-	"github.com/gridloom/gridloom/internal/tune/eval/synth"
 	"github.com/gridloom/gridloom/internal/tune/search"
+	"github.com/gridloom/gridloom/internal/tune/synth"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 	"github.com/gridloom/gridloom/internal/tune/versions"
 )
@@ -30,7 +30,7 @@ func TestGarveySpaces(t *testing.T) {
 	patterns, radii := map[synth.Pattern]bool{}, map[int]bool{}
 	total := int64(0)
 	for _, x := range list {
-		k, err := synth.Find(x.Program)
+		k, err := synth.FindKernel(x.Program)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,17 +1,12 @@
-// Package synth writes stencil programs on which tuning is tried out: the 104
-// synthetic kernels of Garvey 2018, section 7.1 and Table 2. Each is a weighted
-// sum of the cells of a pattern around a point, in single precision, over a grid
-// of three dimensions, with random weights that the compiler knows.
 package synth
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 )
 
-// Pattern is the shape of a stencil (Garvey 2018, Figure 1).
+// Pattern is the shape of a stencil of Garvey 2018 (Figure 1).
 type Pattern string
 
 // Of all patterns, r is the radius.
@@ -26,7 +21,8 @@ const (
 	Thumbtack Pattern = "thumbtack"
 )
 
-// Kernel is one of the stencils. Grids always have the axes z, y and x.
+// Kernel is one of the stencils of Garvey 2018: a weighted sum of the cells of a
+// pattern around a point. Grids always have the axes z, y and x.
 type Kernel struct {
 	Pattern Pattern
 	// Axes are those that the stencil extends on, outermost first: "yx" is a
@@ -39,9 +35,9 @@ type Kernel struct {
 // Name returns a text like "star-zyx-r2" by which the kernel can be found.
 func (k Kernel) Name() string { return fmt.Sprintf("%s-%s-r%d", k.Pattern, k.Axes, k.Radius) }
 
-// All returns the 104 kernels: those that differ, of all patterns, orientations
+// Kernels returns the 104 kernels: those that differ, of all patterns, orientations
 // and radii up to 5.
-func All() []Kernel {
+func Kernels() []Kernel {
 	var list []Kernel
 	add := func(p Pattern, from int, orientations ...string) {
 		for _, axes := range orientations {
@@ -65,9 +61,9 @@ func All() []Kernel {
 	return list
 }
 
-// Find returns the kernel of a name.
-func Find(name string) (Kernel, error) {
-	all := All()
+// FindKernel returns the kernel of a name.
+func FindKernel(name string) (Kernel, error) {
+	all := Kernels()
 	i := slices.IndexFunc(all, func(k Kernel) bool { return k.Name() == name })
 	if i < 0 {
 		return Kernel{}, fmt.Errorf("no synthetic kernel is called %q; names look like %q", name, all[0].Name())
@@ -123,26 +119,11 @@ func (k Kernel) has(o Offset) bool {
 	return true
 }
 
-// Source returns the kernel as a program over grids of a size; the seed decides
-// the weights.
+// Source returns the kernel as a program over grids of a size, in single
+// precision; the seed decides the weights. Recordings were made of these texts:
+// they never change.
 func (k Kernel) Source(size [3]int, seed uint64) string {
-	rng := rand.New(rand.NewPCG(seed, uint64(len(k.Axes)*16+k.Radius)))
-	var b strings.Builder
-	fmt.Fprintf(&b, "// A synthetic kernel: %s on %s, radius %d (Garvey 2018, section 7.1).\n", k.Pattern,
-		k.Axes, k.Radius)
-	fmt.Fprintf(&b, "parameter NZ = %d, NY = %d, NX = %d;\n", size[0], size[1], size[2])
-	b.WriteString(
-		"iterator z, y, x;\nfloat u[NZ, NY, NX], next[NZ, NY, NX];\ncopyin u;\n\nstencil weigh (out, in) {\n  " +
-			"out[z][y][x] =")
-	for i, o := range k.Cells() {
-		if i > 0 {
-			b.WriteString("\n    +")
-		}
-		weight := float64(1+rng.IntN(999)) / 1000
-		fmt.Fprintf(&b, " %gf*in[%s][%s][%s]", weight, at("z", o[0]), at("y", o[1]), at("x", o[2]))
-	}
-	b.WriteString(";\n}\n\nweigh (next, u);\ncopyout next;\n")
-	return b.String()
+	return Intense{k, 1, 1}.Source(size, "float", seed)
 }
 
 func at(axis string, d int) string {

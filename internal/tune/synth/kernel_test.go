@@ -3,9 +3,6 @@ package synth
 import (
 	"strings"
 	"testing"
-
-	"github.com/gridloom/gridloom/internal/compile/diag"
-	"github.com/gridloom/gridloom/internal/compile/lang"
 )
 
 // TestTable2 counts the kernels as Table 2 of the paper does.
@@ -16,7 +13,7 @@ func TestTable2(t *testing.T) {
 	}
 	dims, radii := map[cell]int{}, map[cell]int{}
 	names := map[string]bool{}
-	for _, k := range All() {
+	for _, k := range Kernels() {
 		dims[cell{k.Pattern, len(k.Axes)}]++
 		radii[cell{k.Pattern, k.Radius}]++
 		names[k.Name()] = true
@@ -63,7 +60,7 @@ func TestCells(t *testing.T) {
 		{"no-corners-zyx-r1", 19},
 		{"thumbtack-zyx-r3", 7*7 + 3},
 	} {
-		k, err := Find(c.name)
+		k, err := FindKernel(c.name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,30 +68,13 @@ func TestCells(t *testing.T) {
 			t.Errorf("%s has %d cells, want %d", c.name, got, c.cells)
 		}
 	}
-	if _, err := Find("star-zyx-r6"); err == nil || !strings.Contains(err.Error(), `"star-zyx-r6"`) {
+	if _, err := FindKernel("star-zyx-r6"); err == nil || !strings.Contains(err.Error(), `"star-zyx-r6"`) {
 		t.Errorf("%v", err)
 	}
 }
 
-// TestSources parses every program that is not absurdly long.
-func TestSources(t *testing.T) {
-	seen := map[string]string{}
-	for _, k := range All() {
-		if len(k.Cells()) > 150 {
-			continue
-		}
-		text := k.Source([3]int{32, 24, 16}, 1)
-		src := diag.NewSource(k.Name()+".loom", text)
-		if p, list := lang.Load(src); p == nil || len(list) > 0 {
-			t.Error(diag.Render(src, list, diag.Style{}))
-		}
-		_, body, _ := strings.Cut(text, "\n")
-		if other := seen[body]; other != "" {
-			t.Errorf("%s is %s", k.Name(), other)
-		}
-		seen[body] = k.Name()
-	}
-	k, _ := Find("star-yx-r1")
+func TestSource(t *testing.T) {
+	k, _ := FindKernel("star-yx-r1")
 	want := `// A synthetic kernel: star on yx, radius 1 (Garvey 2018, section 7.1).
 parameter NZ = 8, NY = 9, NX = 10;
 iterator z, y, x;
