@@ -16,16 +16,17 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/lang"
 	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/tune/eval/bench"
-	"github.com/gridloom/gridloom/internal/tune/eval/synth"
 	"github.com/gridloom/gridloom/internal/tune/store/sqlite"
+	"github.com/gridloom/gridloom/internal/tune/synth"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
 type recordCmd struct {
-	Suite      string        `arg:"" enum:"garvey,spatial" help:"garvey: the synthetic kernels of Garvey 2018; spatial: the programs of bench spatial."`
+	Suite      string        `arg:"" help:"A suite that gridloom synth lists, or spatial: the programs of bench spatial."`
 	Recordings string        `required:"" help:"The folder of the recordings, a file for each program." placeholder:"DIR"`
 	Program    []string      `help:"Only these programs." placeholder:"NAME"`
-	Size       int64         `default:"256" help:"Cells of the synthetic grids on each axis. Default: 256." placeholder:"N"`
+	Size       int           `help:"Cells of the grids on each axis. Default: the suite's." placeholder:"N"`
+	Type       string        `help:"The grids' type. Default: the suite's." placeholder:"TYPE"`
 	Same       int           `default:"200" help:"Configurations of each kernel that all programs are recorded with. Default: 200." placeholder:"N"`
 	Adaptive   int           `default:"100" help:"Configurations after those that a search chooses. Default: 100." placeholder:"N"`
 	Budget     time.Duration `default:"18m" help:"Begin no program after so long; the same command goes on from there. Default: 18m." placeholder:"TIME"`
@@ -47,15 +48,19 @@ Examples:
 
 // subject is a program to record.
 type subject struct {
-	name, source string
-	bound        *ir.Binding
+	name, file string // of the program, and of its recording
+	source     string
+	points     int // that a cell is computed from
+	bound      *ir.Binding
 }
 
 func (c *recordCmd) Run(a *app) error {
 	collectLess()
 	switch {
-	case c.Size < 16:
-		return usage("--size %d: at least 16 cells are needed", c.Size)
+	case c.Suite == spatialSuite && (c.Size != 0 || c.Type != ""):
+		return usage("--size, --type: the programs of %s have theirs", spatialSuite)
+	case c.Size < 0:
+		return usage("--size %d: a number of cells is positive", c.Size)
 	case c.Same < 0 || c.Adaptive < 0 || c.Same+c.Adaptive < 1:
 		return usage("--same %d --adaptive %d: numbers of configurations are positive", c.Same, c.Adaptive)
 	case c.Budget < 0:
@@ -89,7 +94,7 @@ func (c *recordCmd) Run(a *app) error {
 	until, done, missed := time.Now().Add(c.Budget), 0, 0
 	for i, x := range list {
 		r := engine.RecordRequest{
-			Bound: x.bound, Source: x.source, Device: d, Store: kept, Path: filepath.Join(folder, x.name+".jsonl.gz"),
+			Bound: x.bound, Source: x.source, Device: d, Store: kept, Path: filepath.Join(folder, x.file+".jsonl.gz"),
 			Commit: revision(), Same: c.Same, Adaptive: c.Adaptive,
 		}
 		if ok, err := r.Recorded(); err != nil {
@@ -141,15 +146,18 @@ func unmeasurable(err error) bool {
 	return fault
 }
 
+// mostPoints are those of programs that are recorded before all others: larger ones take minutes to compile.
+const mostPoints = 130
+
 // subjects returns the programs of the suite, in an order in which neighbours differ: a recording that is ended early
 // has something of everything.
 func (c *recordCmd) subjects() ([]subject, error) {
 	var list []subject
 	var err error
-	if c.Suite == "garvey" {
-		list, err = c.synthetic()
-	} else {
+	if c.Suite == spatialSuite {
 		list, err = spatial()
+	} else {
+		list, err = c.synthetic()
 	}
 	if err != nil {
 		return nil, err
@@ -170,7 +178,20 @@ func (c *recordCmd) subjects() ([]subject, error) {
 	if len(c.Program) > 0 {
 		list = slices.DeleteFunc(list, func(x subject) bool { return !slices.Contains(c.Program, x.name) })
 	}
-	return spread(list), nil
+	list = spread(list)
+	slices.SortStableFunc(list, func(x, y subject) int { return lastIf(x.points > mostPoints, y.points > mostPoints) })
+	return list, nil
+}
+
+// lastIf orders what is so after what is not.
+func lastIf(x, y bool) int {
+	switch {
+	case x == y:
+		return 0
+	case x:
+		return 1
+	}
+	return -1
 }
 
 // spread puts a list into an order in which neighbours are far apart in the old one: by the golden ratio.
@@ -190,22 +211,43 @@ func spread[T any](list []T) []T {
 	return out
 }
 
+// synthetic returns the programs of a suite of package synth.
 func (c *recordCmd) synthetic() ([]subject, error) {
+	suite, err := synth.FindSuite(c.Suite)
+	if err != nil {
+		return nil, usage("%v, %s", err, spatialSuite)
+	}
+	o := synth.Options{Type: c.Type}
+	suffix := ""
+	if c.Type != "" {
+		suffix += "-" + c.Type
+	}
+	if c.Size != 0 {
+		o.Size = []int{c.Size}
+		suffix += fmt.Sprintf("-%d", c.Size)
+	}
 	var list []subject
-	for _, k := range synth.All() {
-		src := diag.NewSource(k.Name()+".loom", k.Source([3]int{int(c.Size), int(c.Size), int(c.Size)}, 1))
+	for _, x := range suite.Programs() {
+		text, err := x.Source(o)
+		if err != nil {
+			return nil, usage("--%v", err)
+		}
+		src := diag.NewSource(x.Name+".loom", text)
 		p, errs := lang.Load(src)
 		if errs.HasErrors() {
 			return nil, errors.New(diag.Render(src, errs, diag.Style{}))
 		}
 		b, errs := p.In(arith.Contract).Bind(nil)
 		if errs.HasErrors() {
-			return nil, fmt.Errorf("%s: %s", k.Name(), errs[0].Message)
+			return nil, fmt.Errorf("%s: %s", x.Name, errs[0].Message)
 		}
-		list = append(list, subject{k.Name(), src.Text, b})
+		list = append(list, subject{x.Name, x.Name + suffix, src.Text, x.Points, b})
 	}
 	return list, nil
 }
+
+// spatialSuite are the programs of bench spatial.
+const spatialSuite = "spatial"
 
 func spatial() ([]subject, error) {
 	var list []subject
@@ -222,7 +264,8 @@ func spatial() ([]subject, error) {
 		if errs.HasErrors() {
 			return nil, fmt.Errorf("%s: %s", row.Name, errs[0].Message)
 		}
-		list = append(list, subject{row.Name + "-" + row.DType, "", b})
+		name := row.Name + "-" + row.DType
+		list = append(list, subject{name, name, "", 0, b})
 	}
 	return list, nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
-	"github.com/gridloom/gridloom/internal/tune/eval/synth"
+	"github.com/gridloom/gridloom/internal/tune/synth"
 )
 
 func spaceOf(t testing.TB, name, source string) schedule.Space {
@@ -35,7 +35,7 @@ func spaceOf(t testing.TB, name, source string) schedule.Space {
 
 // kernelSpace is the space of a synthetic kernel on the H200.
 func kernelSpace(t testing.TB, name string) schedule.Space {
-	k, err := synth.Find(name)
+	k, err := synth.FindKernel(name)
 	if err != nil {
 		t.Fatal(err)
 	}

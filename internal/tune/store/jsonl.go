@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"strconv"
 
 	"github.com/gridloom/gridloom/internal/tune/session"
 )
@@ -44,13 +45,22 @@ func ExportLines(ctx context.Context, s Store, w io.Writer, f Filter) error {
 	return exportLines(ctx, s, w, f, func(*session.Trial) {})
 }
 
-// ExportBrief writes the same without what is of use to those alone who measure: samples, conditions of the device and
-// what a trial took. Recordings that models learn from are so.
+// ExportBrief writes the same without what is of use to those alone who measure: samples, conditions of the device,
+// what a trial took, and the last digits of times. Recordings that models learn from are so.
 func ExportBrief(ctx context.Context, s Store, w io.Writer, f Filter) error {
 	return exportLines(ctx, s, w, f, func(t *session.Trial) {
 		t.Samples, t.Condition, t.Error = nil, session.Condition{}, 0
 		t.Measure, t.Validate, t.Search, t.Other = 0, 0, 0, 0
+		for _, v := range []*float64{&t.Median, &t.Low, &t.High} {
+			*v = rounded(*v)
+		}
 	})
+}
+
+// rounded keeps six digits, which are more than measurements of times have.
+func rounded(v float64) float64 {
+	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 64), 64) // it has just been written
+	return v
 }
 
 func exportLines(ctx context.Context, s Store, w io.Writer, f Filter, trim func(*session.Trial)) error {
