@@ -37,6 +37,7 @@ type commands struct {
 	Fission    fissionCmd    `cmd:"" help:"Write a program with calls joined, and with stencils split."`
 	Explain    explainCmd    `cmd:"" help:"Show order, work, data movement, dependences and the roofline bound."`
 	Space      spaceCmd      `cmd:"" help:"Show the configurations that a program's kernels may have."`
+	Features   featuresCmd   `cmd:"" help:"Print the numbers by which learners know a program's kernels."`
 	Run        runCmd        `cmd:"" help:"Run a program on a device."`
 	Profile    profileCmd    `cmd:"" help:"Say what binds a program's kernels, and what to change."`
 	Tune       tuneCmd       `cmd:"" help:"Find the fastest kernels for a program on a device."`

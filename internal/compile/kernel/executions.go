@@ -38,11 +38,30 @@ func SampledExecutions(k *Kernel, args map[*Var]op.Value, marked map[Stmt]bool, 
 }
 
 func executions(k *Kernel, args map[*Var]op.Value, marked map[Stmt]bool, s *Sample) (map[Stmt]int64, error) {
+	c := newCounter(args, marked)
+	c.sample = s
+	nodes, err := c.nodes(k)
+	if err != nil {
+		return nil, err
+	}
+	c.count(nodes, 1)
+	if c.left < 0 {
+		return nil, fmt.Errorf("kernel %s: %w", k.Name, ErrLong)
+	}
+	return c.total, nil
+}
+
+func newCounter(args map[*Var]op.Value, marked map[Stmt]bool) *counter {
 	c := &counter{marked: marked, decides: map[*Var]bool{}, follows: map[Stmt]bool{}, env: maps.Clone(args),
-		total: map[Stmt]int64{}, sample: s, left: mostCounted}
+		total: map[Stmt]int64{}, left: mostCounted}
 	if c.env == nil {
 		c.env = map[*Var]op.Value{}
 	}
+	return c
+}
+
+// nodes returns what has to be carried out to count a kernel's executions.
+func (c *counter) nodes(k *Kernel) ([]countNode, error) {
 	for c.changed = true; c.changed; {
 		c.changed = false
 		c.find(k.Body)
@@ -55,11 +74,7 @@ func executions(k *Kernel, args map[*Var]op.Value, marked map[Stmt]bool, s *Samp
 			return nil, fmt.Errorf("kernel %s: the argument %s is not given", k.Name, s.Name)
 		}
 	}
-	c.count(c.prune(k.Body), 1)
-	if c.left < 0 {
-		return nil, fmt.Errorf("kernel %s: %w", k.Name, ErrLong)
-	}
-	return c.total, nil
+	return c.prune(k.Body), nil
 }
 
 // ErrLong is why a kernel's executions are not counted: too many conditions and loops decide.
@@ -79,6 +94,8 @@ type counter struct {
 	total   map[Stmt]int64
 	sample  *Sample
 	left    int // values that may still be worked out
+	// data are the variables that memory or another lane tells, where conditions on them are left open; nil elsewhere.
+	data map[*Var]bool
 }
 
 // find notes what decides, and reports whether a list has something marked, or changes what decides.
@@ -111,10 +128,15 @@ func (c *counter) find(list []Stmt) bool {
 			}
 		case *If:
 			one, other := c.find(s.Then), c.find(s.Else)
-			if one || other {
+			switch {
+			case !one && !other:
+				continue
+			case c.open(s.Cond):
+				c.follow(s)
+			default:
 				c.follow(s, s.Cond)
-				found = true
 			}
+			found = true
 		}
 	}
 	return found
@@ -164,6 +186,8 @@ type countNode struct {
 	other  []countNode
 	// alike says that all iterations of the loop come to the same.
 	alike bool
+	// open says that the condition is not known: both sides are carried out.
+	open bool
 }
 
 // prune leaves out all that does not matter.
@@ -195,7 +219,7 @@ func (c *counter) prune(list []Stmt) []countNode {
 			if !c.follows[s] {
 				continue
 			}
-			n.cond, n.body, n.other = s.Cond, c.prune(s.Then), c.prune(s.Else)
+			n.cond, n.body, n.other, n.open = s.Cond, c.prune(s.Then), c.prune(s.Else), c.open(s.Cond)
 		}
 		if !c.decides[n.set] {
 			n.set = nil

@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"strconv"
+
+	"github.com/gridloom/gridloom/internal/compile/arith"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/engine"
+	"github.com/gridloom/gridloom/internal/tune/learn/features"
+)
+
+type featuresCmd struct {
+	File    string   `arg:"" help:"Source file; - reads standard input."`
+	Set     []string `help:"Give a size or a scalar its value (repeatable)." placeholder:"NAME=VALUE" sep:"none"`
+	Device  string   `short:"d" help:"Kernels for a device of this machine: cpu, cuda:0, opencl:0 and so on." placeholder:"DEVICE" xor:"for"`
+	Machine string   `help:"Kernels for a machine that need not be here: a built-in one (${machines}) or a JSON file. Default: h200." placeholder:"NAME|FILE.json" xor:"for"`
+	Target  string   `default:"cuda" enum:"cuda,opencl" help:"What kernels for a GPU are written in: cuda or opencl. Default: cuda." placeholder:"LANGUAGE"`
+	Plan    string   `help:"Settings for the kernels, such as family=tile,vec=2; @FILE reads them from a file." placeholder:"PLAN"`
+	FP      string   `name:"fp" default:"contract" enum:"strict,contract,fast" help:"Arithmetic that the kernels may use: strict, contract or fast. Default: contract." placeholder:"MODE"`
+	JSON    bool     `name:"json" help:"Print as JSON."`
+}
+
+func (c *featuresCmd) Help() string {
+	return `Prints the numbers by which learners know a program's kernels, as a plan makes them: counted on the kernels, which are not compiled. Every number stands with its unit and its meaning.
+
+Examples:
+
+	gridloom features examples/heat3d.loom
+	gridloom features examples/heat3d.loom --plan family=tile,staging=all --json
+	gridloom features examples/heat3d.loom --set N=512 --machine a100`
+}
+
+func (c *featuresCmd) Run(a *app) error {
+	mode, err := arith.Parse(c.FP)
+	if err != nil {
+		return misuse("--fp", err)
+	}
+	src, p, err := a.load(c.File, mode)
+	if err != nil {
+		return err
+	}
+	plan, err := readPlan(c.Plan)
+	if err != nil {
+		return err
+	}
+	v, err := engine.VersionOf(src, p, plan)
+	if err != nil {
+		return err
+	}
+	src, p, a.src = v.Source, v.Program, v.Source
+	b, err := a.bind(src, p, c.Set)
+	if err != nil {
+		return err
+	}
+	space := spaceCmd{Device: c.Device, Machine: c.Machine, Target: c.Target}
+	o, err := space.options(b, v.Plan)
+	if err != nil {
+		return err
+	}
+	m, err := lower.Program(p, o)
+	if err != nil {
+		return engine.BadPlan(o.Plan, err)
+	}
+	groups, err := variantFeatures(m, b)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return a.printJSON(groups)
+	}
+	return printFeatures(a, groups)
+}
+
+// featureGroup is what --json prints: the features of one thing of a kind.
+type featureGroup struct {
+	Group    string         `json:"group"`            // what is described: a variant
+	Part     string         `json:"part,omitempty"`   // the kernel of the plan
+	Kernel   string         `json:"kernel,omitempty"` // the kernel that one of its launches runs
+	Features []featureValue `json:"features"`
+}
+
+type featureValue struct {
+	Name    string  `json:"feature"`
+	Value   float64 `json:"value"`
+	Unit    string  `json:"unit"`
+	Doc     string  `json:"doc"`
+	Example string  `json:"example"`
+	Source  string  `json:"source"`
+}
+
+// newFeatureGroup puts numbers to their features.
+func newFeatureGroup(group string, of []features.Feature, values []float64) featureGroup {
+	g := featureGroup{Group: group}
+	for i, f := range of {
+		g.Features = append(g.Features, featureValue{f.Name, values[i], f.Unit, f.Doc, f.Example, f.Source})
+	}
+	return g
+}
+
+// variantFeatures describes every launch of a lowered program.
+func variantFeatures(m *kernel.Module, b *ir.Binding) ([]featureGroup, error) {
+	list := []featureGroup{}
+	add := func(launches []*kernel.Launch) error {
+		for _, x := range launches {
+			values, err := features.Lowered(x, b)
+			if err != nil {
+				return err
+			}
+			g := newFeatureGroup("variant", features.OfLowered, values)
+			g.Part, g.Kernel = x.Part, x.Kernel.Name
+			list = append(list, g)
+		}
+		return nil
+	}
+	for _, call := range m.Program.Calls {
+		if err := add(m.Calls[call]); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range m.Spans {
+		if err := add(s.Launches); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// printFeatures prints groups for people.
+func printFeatures(a *app, groups []featureGroup) error {
+	for _, g := range groups {
+		a.row("%s %s, kernel %s", g.Group, g.Part, g.Kernel)
+		t := newTable(a, column{head: "  feature"}, column{head: "value", right: true}, column{head: "unit"},
+			column{head: "meaning"})
+		for _, f := range g.Features {
+			value := strconv.FormatFloat(f.Value, 'g', 6, 64)
+			if err := t.row("  "+f.Name, value, f.Unit, f.Doc); err != nil {
+				return err
+			}
+		}
+		if err := t.end(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
