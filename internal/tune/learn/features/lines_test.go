@@ -52,6 +52,7 @@ func TestLines(t *testing.T) {
 // The lines of whole kernels are those of the addresses that every thread of the warp computes on its own. Only where
 // there are selects, a boundary may send threads at either end of a row elsewhere: two lines more.
 func TestLinesOfExamples(t *testing.T) {
+	t.Parallel()
 	exact, n := 0, 0
 	for i, c := range small {
 		b := example(t, c.name, c.values)

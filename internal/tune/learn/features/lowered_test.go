@@ -141,6 +141,7 @@ func reads(e kernel.Expr, data map[*kernel.Var]bool) bool {
 
 // What is counted on the kernels of examples is what the simulator counts.
 func TestLoweredExamples(t *testing.T) {
+	t.Parallel()
 	y, families := tally{}, map[string]int{}
 	for i, c := range small {
 		b := example(t, c.name, c.values)
@@ -161,6 +162,7 @@ func TestLoweredExamples(t *testing.T) {
 
 // What is counted on the kernels of generated programs is what the simulator counts.
 func TestLoweredPrograms(t *testing.T) {
+	t.Parallel()
 	y, families := tally{}, map[string]int{}
 	for seed := range uint64(5) {
 		c, err := gen.Make(seed, gen.Options{})
@@ -188,6 +190,7 @@ func TestLoweredPrograms(t *testing.T) {
 
 // Where launches are too large for all iterations to be counted, nearly all counts are exact, and the others are near.
 func TestLoweredLarge(t *testing.T) {
+	t.Parallel()
 	launches, exact, worst, took := 0, 0, 0.0, []time.Duration{}
 	for i, c := range []struct{ name, values string }{
 		{"heat3d", "L=70 M=67 N=145 steps=1"},
@@ -252,6 +255,7 @@ func (c *counts) off(want *counts) float64 {
 
 // What is counted of several iterations in a kernel is what the simulator counts.
 func TestLoweredSpans(t *testing.T) {
+	t.Parallel()
 	y := tally{}
 	for _, c := range []struct{ name, values, plan string }{
 		{"heat3d", "L=12 M=36 N=66 steps=5", "@2{family=pipe,block=8x32,cells=2x1,chunk=7}"},
