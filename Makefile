@@ -67,3 +67,7 @@ gpu-bench: build
 # Figures of this processor; nothing else should run meanwhile.
 bench: build
 	build/gridloom bench cpu --json bench/results/cpu-spatial.json
+
+# The models that come with Gridloom, anew from the recordings. The files are the same, byte for byte.
+models: build
+	build/gridloom learn --recordings bench/recordings --out internal/tune/predict/models/nvidia-h200.json.gz

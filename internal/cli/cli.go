@@ -42,6 +42,8 @@ type commands struct {
 	Profile    profileCmd    `cmd:"" help:"Say what binds a program's kernels, and what to change."`
 	Tune       tuneCmd       `cmd:"" help:"Find the fastest kernels for a program on a device."`
 	Record     recordCmd     `cmd:"" help:"Measure the kernels of many programs, for models to learn from."`
+	Learn      learnCmd      `cmd:"" help:"Make a model that predicts the speed of kernels."`
+	Predict    predictCmd    `cmd:"" help:"Rank the configurations of a program's kernels before any is measured."`
 	Report     reportCmd     `cmd:"" help:"Draw the report of a search once more."`
 	Search     searchCmd     `cmd:"" help:"List search strategies, and score them on recorded spaces."`
 	Synth      synthCmd      `cmd:"" help:"Write stencil programs of publications, to tune and to learn from."`

@@ -105,6 +105,9 @@ func (j *job) check() (*engine.Verification, error) {
 
 func (j *job) run() error {
 	j.lookUp()
+	if err := j.predict(); err != nil {
+		return err
+	}
 	// All is looked at before anything takes time.
 	if j.Origin != engine.Stored { // which was seen to fit
 		if err := j.Fits(); err != nil {
@@ -299,6 +302,27 @@ func (j *job) lookUp() {
 	}
 	found, err := j.LookUp(j.ctx, path)
 	j.sayFound(found, err)
+}
+
+// predict gives the run the plan that a model expects to be the fastest, if the store has none.
+func (j *job) predict() error {
+	if j.NoModel {
+		return nil
+	}
+	p, err := j.Model()
+	if p == nil || err != nil {
+		return err
+	}
+	if j.Quiet {
+		return nil
+	}
+	fmt.Fprintf(j.stderr, "plan by prediction: %s\n", j.Job.Plan.WithFission(j.Version))
+	j.note(fmt.Sprintf("nothing was measured: such plans have %s; gridloom tune finds the fastest",
+		expectationText(p.Expected)))
+	if p.Far {
+		j.note("the program is unlike all that the model has learned from: it may be further off")
+	}
+	return nil
 }
 
 // lookUpVersion has the job be of the version of a source that the store knows to be faster than the program as it is.

@@ -20,6 +20,8 @@ type runCmd struct {
 	storeFlag    `embed:"" group:"device"`
 	NoStore      bool `name:"no-store" group:"device" help:"Take the usual plan, not the one that tune has found and the store holds."`
 
+	NoModel bool `name:"no-model" group:"device" help:"Take the usual plan where the store has none, not the one that a model of the device predicts to be the fastest."`
+
 	StopOnNaN bool `name:"stop-on-nan" help:"Stop, with status 4, when a cell is NaN: all are looked at after 1, 2, 4, 8 ... iterations, where --every and --checkpoint stop, and at the end."`
 
 	Checkpoint int64  `group:"long" help:"Save the state every N iterations, and when interrupted." placeholder:"N"`

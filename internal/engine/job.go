@@ -25,6 +25,7 @@ const (
 	Usual    PlanOrigin = iota // families' defaults, and what the source fixes
 	Chosen                     // the user's
 	Stored                     // the fastest that the store knows
+	Modelled                   // what a model expects to be the fastest
 	Fallback                   // tried after another one has failed
 )
 
@@ -144,7 +145,7 @@ func BadPlan(plan schedule.Plan, err error) error {
 }
 
 // Alternatives returns plans that are worth trying when one has failed that the user has
-// not chosen: the usual plan, if it was one from the store, and on a GPU the plainest
+// not chosen: the usual plan, if it was one of the store or of a model, and on a GPU the plainest
 // kernels, and those with smaller blocks. Each is another plan than the job's, and than
 // those before it. The plainest do not keep to what the source fixes.
 func (j *Job) Alternatives() []schedule.Plan {
@@ -153,7 +154,7 @@ func (j *Job) Alternatives() []schedule.Plan {
 	}
 	var texts []string
 	seen := []string{j.PlanText()}
-	if j.Origin == Stored {
+	if j.Origin == Stored || j.Origin == Modelled {
 		usual := *j
 		usual.Plan = schedule.Plan{}
 		texts = append(texts, usual.PlanText())

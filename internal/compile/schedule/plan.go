@@ -41,6 +41,12 @@ func (k Kernel) Name() string {
 	return fmt.Sprintf("%s[%s]", k.Call, setText(k.From, k.To, k.Gaps))
 }
 
+// In returns the kernel with another configuration.
+func (k Kernel) In(c Config) Kernel {
+	k.Config = c
+	return k
+}
+
 // ID tells the kernels of a plan apart, which may have several iterations of one loop: it is the name, and for
 // those the depth, as in body[0:2]@4.
 func (k Kernel) ID() string {
@@ -48,6 +54,17 @@ func (k Kernel) ID() string {
 		return k.Name()
 	}
 	return fmt.Sprintf("%s@%d", k.Name(), k.Depth)
+}
+
+// With returns the plan with a kernel in place of the one of its ID.
+func (p Plan) With(k Kernel) Plan {
+	p.Kernels = slices.Clone(p.Kernels)
+	for i := range p.Kernels {
+		if p.Kernels[i].ID() == k.ID() {
+			p.Kernels[i] = k
+		}
+	}
+	return p
 }
 
 // ParsePlan reads the text of a plan: kernels that are separated by

@@ -157,21 +157,47 @@ func (e *Model) registers(f kernelShape) float64 {
 // even with the measure's error.
 const beyond = lower.Spilling * 1.5
 
+// Terms are what an estimate is made of.
+type Terms struct {
+	Registers float64 // of a thread, that it would like to have
+	Shared    float64 // bytes of a block
+	Blocks    float64 // that a multiprocessor holds at once
+	Spilt     float64 // factor of the time for registers that there are not
+	Halo      float64 // factor by which a block reads more than its own cells
+	Width     float64 // part of the bandwidth that accesses of a thread's width reach
+	Flight    float64 // part of the bandwidth that the bytes in flight reach
+	Waves     float64 // part of the time in which all multiprocessors have blocks
+	Launched  float64 // blocks, over those that there is room for at once
+}
+
+// Time is the relative time.
+func (t *Terms) Time() float64 { return t.Halo * t.Spilt / (t.Width * t.Flight * t.Waves) }
+
 // Estimate returns a relative time; false if the configuration should be put off.
 func (e *Model) Estimate(c schedule.Config) (float64, bool) {
 	f := e.shape(c)
-	regs := e.registers(f)
+	t := e.terms(f)
 	soon := f.threads <= float64(e.gpu.ThreadsPerBlock) && f.shared <= float64(e.gpu.SharedPerBlock) &&
-		regs <= beyond*float64(e.gpu.RegistersPerThread)
-	spilt := max(1, regs/float64(e.gpu.RegistersPerThread))
-	regs = min(regs, float64(e.gpu.RegistersPerThread))
-	blocks := math.Floor(min(float64(e.gpu.BlocksPerUnit), float64(e.gpu.ThreadsPerUnit)/f.threads,
+		t.Registers <= beyond*float64(e.gpu.RegistersPerThread)
+	return t.Time(), soon
+}
+
+// Terms returns the terms of the estimate of a configuration.
+func (e *Model) Terms(c schedule.Config) Terms { return e.terms(e.shape(c)) }
+
+func (e *Model) terms(f kernelShape) Terms {
+	t := Terms{Registers: e.registers(f), Shared: f.shared}
+	t.Spilt = max(1, t.Registers/float64(e.gpu.RegistersPerThread))
+	regs := min(t.Registers, float64(e.gpu.RegistersPerThread))
+	t.Blocks = math.Floor(min(float64(e.gpu.BlocksPerUnit), float64(e.gpu.ThreadsPerUnit)/f.threads,
 		float64(e.gpu.Registers)/(regs*f.threads)))
 	if f.shared > 0 {
-		blocks = min(blocks, math.Floor(float64(e.gpu.SharedPerUnit)/(f.shared+1024)))
+		t.Blocks = min(t.Blocks, math.Floor(float64(e.gpu.SharedPerUnit)/(f.shared+1024)))
 	}
-	blocks = max(1, blocks)
-	return e.halo(f) * spilt / (e.width(f) * e.flight(f, blocks) * e.waves(f, blocks)), soon
+	t.Blocks = max(1, t.Blocks)
+	t.Halo, t.Width, t.Flight = e.halo(f), e.width(f), e.flight(f, t.Blocks)
+	t.Waves, t.Launched = e.waves(f, t.Blocks)
+	return t
 }
 
 // halo is the factor by which a block reads more than its own cells. Most of the halo comes from caches.
@@ -204,10 +230,11 @@ func (e *Model) flight(f kernelShape, blocks float64) float64 {
 	return min(1, 0.2+0.8*blocks*f.threads*f.cells*e.bytes/2/needed)
 }
 
-// waves is the part of the time in which all multiprocessors have blocks.
-func (e *Model) waves(f kernelShape, blocks float64) float64 {
+// waves is the part of the time in which all multiprocessors have blocks, and how many times as many blocks there are
+// as they hold at once.
+func (e *Model) waves(f kernelShape, blocks float64) (part, launched float64) {
 	if f.persistent {
-		return 1
+		return 1, 1
 	}
 	n := 1.0
 	for i, t := range f.tile {
@@ -216,7 +243,7 @@ func (e *Model) waves(f kernelShape, blocks float64) float64 {
 		}
 	}
 	w := n / (blocks * e.units)
-	return w / math.Ceil(w)
+	return w / math.Ceil(w), w
 }
 
 // A sample has so many configurations: fewer of large bodies, which take long to

@@ -17,15 +17,15 @@ import (
 func Candidates(s schedule.Space, n int) []schedule.Config {
 	d := newDraws(s)
 	var list []schedule.Config
-	seen := map[string]bool{}
+	seen := make(map[uint64]bool, n)
 	for i := 0; len(list) < n && i < mostMisses*n; i++ {
 		for try := range mostDraws {
-			c := d.draw(uint64(i), uint64(i*mostDraws+try))
-			if s.Check(c) != nil {
+			c, key := d.draw(uint64(i), uint64(i*mostDraws+try))
+			if !s.Has(c) {
 				continue
 			}
-			if text := c.String(); !seen[text] {
-				seen[text] = true
+			if !seen[key] {
+				seen[key] = true
 				list = append(list, c)
 			}
 			break
@@ -42,14 +42,14 @@ const (
 // draws has what is drawn from: values with their hashes and weights.
 type draws struct {
 	space    schedule.Space
-	families []drawn
-	params   []map[string][]drawn // by family and parameter
+	families drawn
+	params   []map[string]drawn // by family and parameter
 }
 
-// drawn is a value that may be drawn.
+// drawn are values one of which is drawn: by their hashes and weights.
 type drawn struct {
-	hash uint64
-	part float64 // 1 / its weight
+	hashes  []uint64
+	weights []float64
 }
 
 // newDraws prepares draws from a space.
@@ -58,13 +58,13 @@ func newDraws(s schedule.Space) *draws {
 	for i := range s.Families {
 		f := &s.Families[i]
 		// Families come up by how much there is to choose in them.
-		d.families = append(d.families, drawn{hashOf(f.Name), 1 / float64(max(1, len(f.Params)))})
-		params := map[string][]drawn{}
+		d.families.add(float64(max(1, len(f.Params))), f.Name)
+		params := map[string]drawn{}
 		for j := range f.Params {
 			p := &f.Params[j]
-			list := make([]drawn, len(p.Values))
-			for k, v := range p.Values {
-				list[k] = drawn{hashOf(f.Name, p.Name, v.String()), 1 / weight(p, v)}
+			var list drawn
+			for _, v := range p.Values {
+				list.add(weight(p, v), f.Name, p.Name, v.String())
 			}
 			params[p.Name] = list
 		}
@@ -73,12 +73,23 @@ func newDraws(s schedule.Space) *draws {
 	return d
 }
 
-// draw returns the configuration of a number, of the family of another number.
-func (d *draws) draw(family, number uint64) schedule.Config {
-	i := least(family, d.families)
-	return d.space.Families[i].Choose(func(p *schedule.Param) schedule.Value {
-		return p.Values[least(number, d.params[i][p.Name])]
+// add adds a value, by the texts that tell it from others.
+func (d *drawn) add(weight float64, parts ...string) {
+	d.hashes, d.weights = append(d.hashes, hashOf(parts...)), append(d.weights, weight)
+}
+
+// draw returns the configuration of a number, of the family of another number, and a key that tells configurations
+// apart.
+func (d *draws) draw(family, number uint64) (c schedule.Config, key uint64) {
+	i := d.families.least(family)
+	key = d.families.hashes[i]
+	c = d.space.Families[i].Choose(func(p *schedule.Param) schedule.Value {
+		list := d.params[i][p.Name]
+		k := list.least(number)
+		key = mixed(key + list.hashes[k])
+		return p.Values[k]
 	})
+	return c, key
 }
 
 // usualPart is about the part of draws in which a setting that matters less is the default.
@@ -106,17 +117,26 @@ func decidesForm(r schedule.Role) bool {
 	return false
 }
 
-// least returns the index of the value whose hash is least, by weights. A value that is missing in another space
-// changes nothing where it was not taken (Thaler and Ravishankar, IEEE/ACM Transactions on Networking 6(1), 1998).
-func least(number uint64, values []drawn) int {
-	at, lowest := 0, math.Inf(1)
-	for i, v := range values {
-		if x := -math.Log(uniform(number, v.hash)) * v.part; x < lowest {
-			at, lowest = i, x
+// least returns the index of the value that is drawn: of the least logarithm of a hash over its weight. A value that is
+// missing in another space changes nothing where it was not taken (Thaler and Ravishankar, IEEE/ACM Transactions on
+// Networking 6(1), 1998).
+func (d *drawn) least(number uint64) int {
+	// Of values of one weight the largest hash is drawn, so that logarithms are needed of two at most: most
+	// parameters have one value with another weight.
+	best, most := 0, mixed(d.hashes[0]+number*odd)
+	for i := 1; i < len(d.hashes); i++ {
+		x := mixed(d.hashes[i] + number*odd)
+		if d.weights[i] == d.weights[best] && x <= most ||
+			d.weights[i] != d.weights[best] && exponential(x)*d.weights[best] >= exponential(most)*d.weights[i] {
+			continue
 		}
+		best, most = i, x
 	}
-	return at
+	return best
 }
+
+// exponential makes a number of an exponential distribution of a hash.
+func exponential(x uint64) float64 { return -math.Log((float64(x>>11) + 0.5) / (1 << 53)) }
 
 // hashOf returns a hash of some texts.
 func hashOf(parts ...string) uint64 {
@@ -128,14 +148,15 @@ func hashOf(parts ...string) uint64 {
 	return h.Sum64()
 }
 
-// uniform returns a number between 0 and 1, both left out, that depends on a draw's number and a hash (by the
-// finalizer of Steele, Lea and Flood, OOPSLA 2014).
-func uniform(number, hash uint64) float64 {
-	x := hash + (number+1)*0x9e3779b97f4a7c15
+// odd spreads numbers over all bits.
+const odd = 0x9e3779b97f4a7c15
+
+// mixed spreads each bit over all others (the finalizer of Steele, Lea and Flood, OOPSLA 2014).
+func mixed(x uint64) uint64 {
+	x += odd
 	x ^= x >> 30
 	x *= 0xbf58476d1ce4e5b9
 	x ^= x >> 27
 	x *= 0x94d049bb133111eb
-	x ^= x >> 31
-	return (float64(x>>11) + 0.5) / (1 << 53)
+	return x ^ x>>31
 }

@@ -4,33 +4,32 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/lang"
-	"github.com/gridloom/gridloom/internal/compile/lower"
-	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/tune/synth"
 )
 
-func spaceOf(t testing.TB, name, source string) schedule.Space {
+// kernelsOf are the kernels of a program on the H200.
+func kernelsOf(t testing.TB, name, source string) []*Kernel {
 	t.Helper()
 	p, list := lang.Load(diag.NewSource(name, source))
 	if list.HasErrors() {
 		t.Fatal(list[0].Message)
 	}
-	b, list := p.Bind(nil)
+	p.Name = name
+	b, list := p.In(arith.Contract).Bind(nil)
 	if list.HasErrors() {
 		t.Fatal(list[0].Message)
 	}
-	m, err := machine.Builtin("h200")
+	kernels, err := KernelsOf(b, target.OnPaper(emit.CUDA, h200(t), arith.Contract), schedule.Plan{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	choices, err := lower.Choices(p, lower.Options{Target: lower.GPU, Bound: b, Sized: true, Machine: m})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return choices[0].Space
+	return kernels
 }
 
 // kernelSpace is the space of a synthetic kernel on the H200.
@@ -39,7 +38,7 @@ func kernelSpace(t testing.TB, name string) schedule.Space {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return spaceOf(t, name, k.Source([3]int{256, 256, 256}, 1))
+	return kernelsOf(t, name, k.Source([3]int{256, 256, 256}, 1))[0].Space
 }
 
 // Candidates are legal, all different, and as many as are wanted.

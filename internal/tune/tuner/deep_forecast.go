@@ -144,7 +144,7 @@ func (l *loopSearch) seeds(k *kernelSearch, small bool) []schedule.Config {
 	}
 	var list []schedule.Config
 	for _, text := range texts {
-		if c, ok := k.nearSeed(text); ok {
+		if c, ok := k.space.Schedule().NearSeed(text); ok {
 			list = append(list, c)
 		}
 	}

@@ -37,7 +37,7 @@ func (l *loopSearch) tiles(k *kernelSearch) []schedule.Config {
 	var list []schedule.Config
 	for _, warps := range tileWarps {
 		for _, cells := range tileCells(k.space.Schedule()) {
-			if c, ok := k.nearSeed(tileText(fmt.Sprintf("%dx32", warps), cells, tileForms[0])); ok {
+			if c, ok := k.space.Schedule().NearSeed(tileText(fmt.Sprintf("%dx32", warps), cells, tileForms[0])); ok {
 				list = append(list, c)
 			}
 		}
@@ -105,7 +105,7 @@ func (k *kernelSearch) inAllForms(list []schedule.Config) []schedule.Config {
 	for _, form := range tileForms {
 		for _, c := range own {
 			t := tileOf(c)
-			if c, ok := k.nearSeed(tileText(t.block, t.cells, form)); ok {
+			if c, ok := k.space.Schedule().NearSeed(tileText(t.block, t.cells, form)); ok {
 				out = append(out, c)
 			}
 		}

@@ -132,7 +132,7 @@ func TestNoRims(t *testing.T) {
 			got += fmt.Sprint(len(family.Param(name).Values), " ")
 		}
 		k := l.kernelOf(c, l.loop.span(s, 4, 0))
-		seed, ok := k.nearSeed(tileText("8x32", "4x2", tileForms[3]))
+		seed, ok := k.space.Schedule().NearSeed(tileText("8x32", "4x2", tileForms[3]))
 		sizes[source] = got + fmt.Sprint(ok, " ", seed)
 		// What was the best of a program with rims is a start of one without, and the other way round.
 		k.starts = []schedule.Config{elsewhere}

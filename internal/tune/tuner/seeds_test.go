@@ -30,7 +30,7 @@ func TestSeeds(t *testing.T) {
 		s, choice := kernelOnGPU(t, source)
 		k := &kernelSearch{tuning: &tuning{subject: s, opts: Options{}}, call: s.calls[0],
 			space: search.Of(choice.Space)}
-		list := k.seedConfigs()
+		list := k.space.Schedule().SeedConfigs()
 		seeds := choice.Space.Seeds()
 		if want := map[int]int{1: 1, 2: 3, 3: 10}[dims]; len(seeds) != want || len(list) != want {
 			t.Fatalf("%d dimensions: %d of %d seeds, not %d", dims, len(list), len(seeds), want)

@@ -12,7 +12,6 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/exec"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
 	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
@@ -64,12 +63,9 @@ func newSubject(b *ir.Binding, lab measure.Lab, free bool) (*subject, error) {
 		if runs[call] == 0 || f.Points == 0 {
 			continue
 		}
-		only := *p
-		only.Calls, only.Initial, only.Body = []*ir.Call{call}, nil, with(p.Body, call)
-		bound := *b
-		bound.Program = &only
+		bound := alone(b, call)
 		s.calls = append(s.calls, &tunedCall{
-			subject: s, name: call.Name, ir: call, only: &only, bound: &bound, use: measure.UseOf(p, call),
+			subject: s, name: call.Name, ir: call, only: bound.Program, bound: bound, use: measure.UseOf(p, call),
 			points: f.Points, runs: runs[call] / most, bytes: f.Traffic.Compulsory,
 		})
 	}
@@ -78,6 +74,15 @@ func newSubject(b *ir.Binding, lab measure.Lab, free bool) (*subject, error) {
 	}
 	s.loops = s.loopsOf(most)
 	return s, nil
+}
+
+// alone returns the program with one call alone; grids swap and rotate as in the program.
+func alone(b *ir.Binding, call *ir.Call) *ir.Binding {
+	only := *b.Program
+	only.Calls, only.Initial, only.Body = []*ir.Call{call}, nil, with(b.Program.Body, call)
+	bound := *b
+	bound.Program = &only
+	return &bound
 }
 
 // with returns the ops of a body that run a call, swap or rotate.
@@ -199,16 +204,13 @@ func (call *tunedCall) lowered(bound *ir.Binding, plan schedule.Plan) (v *varian
 	if err := call.launches(script, &v.code, len(m.Spans) > 0); err != nil {
 		return nil, err
 	}
-	for _, g := range script.Grids {
-		v.code.Rows = append(v.code.Rows, g.Rows)
-		v.code.Phases = append(v.code.Phases, g.Phase)
-	}
+	v.code.Rows, v.code.Phases = rowsOf(script)
 	if call.about.Target.Kind() == lower.GPU {
 		for _, k := range m.Kernels {
 			v.registers = max(v.registers, float64(lower.Resources(k).Least))
 		}
 	}
-	v.key = toolchain.Digest(v.source, fmt.Sprint(v.code.Launches, v.code.Rows))
+	v.key = keyOf(v.source, v.code.Launches, v.code.Rows)
 	if err := call.lab.Fits(script); err != nil {
 		return v, verdict.For(verdict.Resources, err)
 	}

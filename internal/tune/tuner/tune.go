@@ -306,7 +306,7 @@ func (k *kernelSearch) good() []search.Point {
 	}
 	add(k.starts, len(k.starts))
 	add(k.opts.Good, mostGood)
-	seeds := k.seedConfigs()
+	seeds := k.space.Schedule().SeedConfigs()
 	add(seeds, len(seeds))
 	return list
 }

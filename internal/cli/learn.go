@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/gridloom/gridloom/internal/engine"
+	"github.com/gridloom/gridloom/internal/run/gridio"
+	"github.com/gridloom/gridloom/internal/run/quantity"
+	"github.com/gridloom/gridloom/internal/tune/store/sqlite"
+)
+
+type learnCmd struct {
+	Out        string `required:"" help:"The file of the model." placeholder:"FILE"`
+	Recordings string `help:"Learn from the recordings in this folder and its folders, and not from the store." placeholder:"DIR"`
+	Device     string `help:"Learn from what was measured on this device alone: a part of its name." placeholder:"NAME"`
+	Quiet      bool   `short:"q" help:"No progress."`
+	JSON       bool   `name:"json" help:"Print what the model has learned from as JSON."`
+	storeFlag  `embed:""`
+}
+
+func (c *learnCmd) Help() string {
+	return `Makes a model of what was measured on a device, which predicts the speed of kernels that were never measured. The same measurements give the same file, byte for byte.
+
+Examples:
+
+	gridloom learn --recordings bench/recordings --out h200.json.gz
+	gridloom learn --device H200 --out mine.json.gz`
+}
+
+// learnedJSON is what --json prints.
+type learnedJSON struct {
+	Device   string  `json:"device"`
+	Hash     string  `json:"hash"`
+	Kernels  int     `json:"kernels"`
+	Groups   int     `json:"groups"`
+	Trials   int     `json:"trials"`
+	Changed  int     `json:"changed"`
+	Unread   int     `json:"unread"`
+	Expected float64 `json:"expected"`
+	Low      float64 `json:"low"`
+	High     float64 `json:"high"`
+}
+
+func (c *learnCmd) Run(a *app) error {
+	if err := gridio.CheckFile(c.Out); err != nil {
+		return err
+	}
+	r := engine.LearnRequest{Recordings: c.Recordings, Device: c.Device}
+	if c.Recordings == "" {
+		kept, err := c.open(a, sqlite.Options{ReadOnly: true})
+		if err != nil {
+			return err
+		}
+		defer kept.Close()
+		r.Store = kept
+	}
+	if !c.Quiet {
+		r.Progress = func(done, all int) { fmt.Fprintf(a.stderr, "%d of %d parts are learned\n", done, all) }
+	}
+	m, err := engine.Learn(a.ctx, r)
+	if err != nil {
+		return err
+	}
+	for _, u := range m.Unread {
+		fmt.Fprintf(a.stderr, "note: session %s of %s is left out: %v\n", u.Session, u.Program, u.Err)
+	}
+	if err := gridio.WriteFile(c.Out, func(w io.Writer) error { return m.Write(w) }); err != nil {
+		return err
+	}
+	e, t := m.Expected(), m.Training
+	if c.JSON {
+		return a.printJSON(learnedJSON{m.Device, t.Hash, t.Kernels, t.Groups, t.Trials, m.Changed, len(m.Unread), e.Mean,
+			e.Low, e.High})
+	}
+	a.row("%s: %s of %s, %s", m.Device, quantity.Count(t.Trials, "trial"), quantity.Count(t.Kernels, "kernel"),
+		quantity.Count(t.Groups, "stencil"))
+	if m.Changed > 0 {
+		a.row("%s left out: today's compiler makes other kernels of them", quantity.Count(m.Changed, "trial"))
+	}
+	a.row("first picks for stencils that were left out have %.2f of the best, 90 %% of them %.2f to %.2f", e.Mean, e.Low,
+		e.High)
+	return nil
+}

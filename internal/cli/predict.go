@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/gridloom/gridloom/internal/compile/arith"
+	"github.com/gridloom/gridloom/internal/compile/machine"
+	"github.com/gridloom/gridloom/internal/engine"
+	"github.com/gridloom/gridloom/internal/run/target"
+	"github.com/gridloom/gridloom/internal/tune/predict"
+)
+
+type predictCmd struct {
+	File    string   `arg:"" help:"Source file; - reads standard input."`
+	Set     []string `help:"Give a size or a scalar its value (repeatable)." placeholder:"NAME=VALUE" sep:"none"`
+	Device  string   `short:"d" help:"A device of this machine: cuda:0 and so on." placeholder:"DEVICE" xor:"for"`
+	Machine string   `help:"A machine that need not be here: a built-in one (${machines}) or a JSON file. Default: h200." placeholder:"NAME|FILE.json" xor:"for"`
+	Model   string   `help:"The file of a model, as gridloom learn writes it. Default: the one of the device that comes with gridloom." placeholder:"FILE"`
+	Plan    string   `help:"Settings that stay as they are, such as local=fused; @FILE reads them from a file." placeholder:"PLAN"`
+	FP      string   `name:"fp" default:"contract" enum:"strict,contract,fast" help:"Arithmetic: strict, contract or fast. Default: contract." placeholder:"MODE"`
+	Top     int      `default:"5" help:"Show so many configurations of each kernel. Default: 5." placeholder:"N"`
+	JSON    bool     `name:"json" help:"Print as JSON."`
+}
+
+func (c *predictCmd) Help() string {
+	return `Ranks the configurations of a program's kernels by what a model expects of them. Nothing is compiled or measured. It says what the prediction rests on: the programs that are most like this one among those that the model has learned from, what moves the prediction most, and what other forms of the kernel would have.
+
+Examples:
+
+	gridloom predict examples/heat3d.loom
+	gridloom predict examples/heat3d.loom --device cuda:0 --top 10
+	gridloom predict examples/heat3d.loom --model mine.json.gz --json`
+}
+
+// reasons is how many reasons the first configuration is shown with.
+const reasons = 6
+
+func (c *predictCmd) Run(a *app) error {
+	if c.Top < 1 {
+		return usage("--top %d: at least one configuration is shown", c.Top)
+	}
+	mode, err := arith.Parse(c.FP)
+	if err != nil {
+		return misuse("--fp", err)
+	}
+	plan, err := readPlan(c.Plan)
+	if err != nil {
+		return err
+	}
+	t, err := c.target(mode)
+	if err != nil {
+		return err
+	}
+	src, p, err := a.load(c.File, mode)
+	if err != nil {
+		return err
+	}
+	v, err := engine.VersionOf(src, p, plan)
+	if err != nil {
+		return err
+	}
+	src, p, a.src = v.Source, v.Program, v.Source
+	b, err := a.bind(src, p, c.Set)
+	if err != nil {
+		return err
+	}
+	list, err := engine.Predict(engine.PredictRequest{
+		Bound: b, Target: t, Plan: v.Plan, Model: c.Model, Top: c.Top, Why: reasons,
+	})
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return a.printJSON(list)
+	}
+	for i := range list {
+		printPredicted(a, &list[i])
+	}
+	return nil
+}
+
+// target is what is predicted for.
+func (c *predictCmd) target(mode arith.Mode) (*target.Target, error) {
+	if c.Device != "" {
+		d, err := engine.Open(engine.DeviceRequest{ID: c.Device, Arithmetic: mode})
+		if err != nil {
+			return nil, err
+		}
+		defer d.Close()
+		if d.Reference() {
+			return nil, usage("--device %s: the reference executor has no kernels", c.Device)
+		}
+		return d.Target, nil
+	}
+	if c.Machine == "" {
+		c.Machine = "h200"
+	}
+	m, err := readMachine(c.Machine)
+	if err != nil {
+		return nil, err
+	}
+	dialect := engine.Dialects["c"]
+	if m.Kind != machine.KindCPU {
+		if dialect = engine.Dialects["cuda"]; m.Dialect("cuda") == nil {
+			dialect = engine.Dialects["opencl"]
+		}
+	}
+	return target.OnPaper(dialect, m, mode), nil
+}
+
+func printPredicted(a *app, p *engine.Predicted) {
+	a.row("%s: %d candidates in %.0f ms", p.Kernel, p.Candidates, 1e3*p.Seconds)
+	for i, x := range p.Top {
+		a.row("  %d. %.2f of the best  %s", i+1, x.Fraction, x.Config)
+	}
+	if len(p.Top) > 0 && len(p.Top[0].Reasons) > 0 {
+		var parts []string
+		for _, r := range p.Top[0].Reasons {
+			parts = append(parts, fmt.Sprintf("%s=%.4g x%.2f", r.Feature, r.Value, math.Exp(r.Effect)))
+		}
+		a.row("  why the first: %s", strings.Join(parts, ", "))
+	}
+	for _, f := range p.Forms {
+		a.row("  form %s: %.2f at best, %s", f.Form, f.Fraction, f.Config)
+	}
+	var near []string
+	for _, n := range p.Nearest {
+		near = append(near, fmt.Sprintf("%s (%.2f)", n.Name, n.Distance))
+	}
+	a.row("  most like it: %s", strings.Join(near, ", "))
+	if p.Far {
+		a.row("  warning: it is unlike all that the model has learned from; gridloom tune measures")
+	}
+	a.row("  first picks like this one have %s", expectationText(p.Expected))
+}
+
+// expectationText words an expected fraction.
+func expectationText(e predict.Expectation) string {
+	return fmt.Sprintf("%.2f of the best speed, 90 %% of them %.2f to %.2f", e.Mean, e.Low, e.High)
+}

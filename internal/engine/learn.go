@@ -1,0 +1,114 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gridloom/gridloom/internal/run/disk"
+	"github.com/gridloom/gridloom/internal/tune/predict"
+	"github.com/gridloom/gridloom/internal/tune/store"
+	"github.com/gridloom/gridloom/internal/tune/store/sqlite"
+)
+
+// LearnRequest asks for a model of what was measured on a device.
+type LearnRequest struct {
+	Store      store.Store // what is learned from, unless there are recordings
+	Recordings string      // a folder, with its folders: files that Record has written
+	Device     string      // a part of its name; "" if there is only one
+	Progress   func(done, all int)
+}
+
+// Learned is a model, and what was left out of it.
+type Learned struct {
+	*predict.Model
+	Unread  []predict.Unread
+	Changed int // trials whose kernel today's compiler makes otherwise
+}
+
+// recordingEnding is that of recordings' names.
+const recordingEnding = ".jsonl.gz"
+
+// Learn makes a model. Trials of other versions are left out.
+func Learn(ctx context.Context, r LearnRequest) (*Learned, error) {
+	s := r.Store
+	if r.Recordings != "" {
+		folder, err := disk.NewFolder("", "gridloom-learn-")
+		if err != nil {
+			return nil, err
+		}
+		defer folder.Remove()
+		own, err := sqlite.Open(ctx, filepath.Join(folder.Path, "store.db"), sqlite.Options{})
+		if err != nil {
+			return nil, err
+		}
+		defer own.Close()
+		if err := importAll(ctx, own, r.Recordings); err != nil {
+			return nil, err
+		}
+		s = own
+	}
+	list, unread, err := predict.Read(ctx, s, store.Filter{Device: r.Device})
+	if err != nil {
+		return nil, err
+	}
+	out := &Learned{Unread: unread}
+	if out.Changed, err = predict.DropChanged(ctx, list); err != nil {
+		return nil, err
+	}
+	list = slices.DeleteFunc(list, func(k *predict.Recorded) bool { return len(k.Trials) == 0 })
+	if err := oneDevice(list); err != nil {
+		return nil, err
+	}
+	if len(list) == 0 && len(unread) > 0 {
+		u := unread[0]
+		return nil, fmt.Errorf("nothing to learn from: %d sessions cannot be read, such as %s of %s: %w", len(unread),
+			u.Session, u.Program, u.Err)
+	}
+	out.Model, err = predict.Train(ctx, list, r.Progress)
+	return out, err
+}
+
+// oneDevice refuses kernels that were measured on several devices.
+func oneDevice(list []*predict.Recorded) error {
+	var names []string
+	for _, k := range list {
+		if !slices.Contains(names, k.Device) {
+			names = append(names, k.Device)
+		}
+	}
+	if len(names) < 2 {
+		return nil
+	}
+	return requestf("device", "a model is made of one device, and there are %s: name one of them",
+		strings.Join(names, "; "))
+}
+
+// importAll imports all recordings in a folder and its folders, in the order of their names.
+func importAll(ctx context.Context, s store.Store, folder string) error {
+	found := 0
+	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, recordingEnding) {
+			return err
+		}
+		found++
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if _, err := store.Import(ctx, s, f, store.Source{}); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		return ctx.Err()
+	})
+	if err == nil && found == 0 {
+		return requestf("recordings "+folder, "there is no recording: no name ends in %s", recordingEnding).
+			hintf("gridloom record makes them")
+	}
+	return err
+}

@@ -1,0 +1,164 @@
+package engine
+
+import (
+	"os"
+	"slices"
+	"time"
+
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/target"
+	"github.com/gridloom/gridloom/internal/tune/measure"
+	"github.com/gridloom/gridloom/internal/tune/predict"
+)
+
+// PredictRequest asks what a model expects of a program's kernels on a target, which need not be there.
+type PredictRequest struct {
+	Bound  *ir.Binding
+	Target *target.Target
+	Plan   schedule.Plan // settings that stay as they are
+	Model  string        // a file; "" is the model of the target's device that comes with Gridloom
+	Top    int           // configurations of each kernel
+	Why    int           // reasons of each
+}
+
+// Predicted is what a model expects of a kernel.
+type Predicted struct {
+	Kernel     string              `json:"kernel"`
+	Candidates int                 `json:"candidates"`
+	Top        []PredictedConfig   `json:"top"`
+	Forms      []PredictedForm     `json:"forms"`
+	Nearest    []predict.Neighbour `json:"nearest"`
+	Far        bool                `json:"far"` // it is unlike all that the model has learned from
+	Expected   predict.Expectation `json:"first_pick"`
+	Seconds    float64             `json:"seconds"` // that ranking took
+
+	list   []predict.Ranked
+	kernel schedule.Kernel
+}
+
+// PredictedConfig is a configuration with its prediction.
+type PredictedConfig struct {
+	Config   string           `json:"config"`
+	Fraction float64          `json:"predicted"` // of the fastest speed
+	Reasons  []predict.Reason `json:"reasons,omitempty"`
+}
+
+// PredictedForm is the best that is predicted for a form of a kernel.
+type PredictedForm struct {
+	Form     string  `json:"form"`
+	Fraction float64 `json:"predicted"`
+	Config   string  `json:"config"`
+}
+
+// ModelFor returns a model from a file, or the one of a device that comes with Gridloom; nil if there is none.
+func ModelFor(t *target.Target, path string) (*predict.Model, error) {
+	if path == "" {
+		d := measure.DeviceOf(t)
+		if d.Name == "" && t.Machine != nil { // on paper
+			d.Name, d.API = t.Machine.Name, t.Dialect.Name
+		}
+		return predict.Builtin(&d)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, &Fault{Cause: Environment, Option: "model " + path, Err: err}
+	}
+	defer f.Close()
+	m, err := predict.ReadModel(f)
+	if err != nil {
+		return nil, &Fault{Cause: Environment, Option: "model " + path, Err: err}
+	}
+	return m, nil
+}
+
+// mostTried is how many predicted configurations of a kernel are looked at until one fits.
+const mostTried = 10
+
+// Model gives a job without a plan that of a model of its device that comes with Gridloom: of each kernel the
+// configuration that is expected to be the fastest among those that fit. The prediction is nil if there is no model, or
+// nothing fits.
+func (j *Job) Model() (*Prediction, error) {
+	if j.Origin != Usual || j.Device.Reference() {
+		return nil, nil
+	}
+	m, err := ModelFor(j.Device.Target, "")
+	if m == nil || err != nil {
+		return nil, err
+	}
+	list, err := predicted(m, PredictRequest{Bound: j.Bound, Target: j.Device.Target, Plan: j.Plan, Top: 1})
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	out := &Prediction{Expected: m.Expected()}
+	by := *j
+	by.Origin = Modelled
+	if by.Plan, err = lower.Plan(j.Bound.Program, j.Lowering()); err != nil {
+		return nil, err
+	}
+	for i := range list {
+		p := &list[i]
+		out.Far = out.Far || p.Far
+		fits := slices.IndexFunc(p.list[:min(mostTried, len(p.list))], func(x predict.Ranked) bool {
+			one := by
+			one.Plan = one.Plan.With(p.kernel.In(x.Config))
+			return one.Fits() == nil
+		})
+		if fits < 0 {
+			continue // it has the usual one
+		}
+		by.Plan = by.Plan.With(p.kernel.In(p.list[fits].Config))
+		out.Kernels++
+	}
+	if out.Kernels == 0 {
+		return nil, nil
+	}
+	*j = by
+	return out, nil
+}
+
+// Prediction is what is expected of a plan that a model has chosen.
+type Prediction struct {
+	Kernels  int // whose configurations it has chosen
+	Expected predict.Expectation
+	Far      bool // a kernel is unlike all that the model has learned from
+}
+
+// Predict ranks the configurations of a program's kernels.
+func Predict(r PredictRequest) ([]Predicted, error) {
+	m, err := ModelFor(r.Target, r.Model)
+	if err != nil {
+		return nil, err
+	}
+	if m == nil {
+		return nil, requestf("model", "no model that comes with Gridloom is of this device").
+			hintf("gridloom learn makes one of what tune and record have measured")
+	}
+	return predicted(m, r)
+}
+
+func predicted(m *predict.Model, r PredictRequest) ([]Predicted, error) {
+	kernels, err := predict.KernelsOf(r.Bound, r.Target, r.Plan)
+	if err != nil {
+		return nil, BadPlan(r.Plan, err)
+	}
+	list := []Predicted{}
+	for _, k := range kernels {
+		began := time.Now()
+		p := Predicted{Kernel: k.ID, list: m.Rank(k), kernel: k.Own, Expected: m.Expected()}
+		p.Seconds, p.Candidates = time.Since(began).Seconds(), len(p.list)
+		for _, x := range p.list[:min(r.Top, len(p.list))] {
+			p.Top = append(p.Top, PredictedConfig{x.Config.String(), x.Fraction, m.Reasons(k, x.Config, r.Why)})
+		}
+		for _, x := range p.list {
+			form := predict.FormOf(k.Space.ByRole(x.Config), x.Config.Family)
+			if !slices.ContainsFunc(p.Forms, func(f PredictedForm) bool { return f.Form == form }) {
+				p.Forms = append(p.Forms, PredictedForm{form, x.Fraction, x.Config.String()})
+			}
+		}
+		p.Nearest, p.Far = m.Nearest(k, 3)
+		list = append(list, p)
+	}
+	return list, nil
+}

@@ -1,0 +1,86 @@
+package engine
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/gridloom/gridloom/internal/compile/arith"
+	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/compile/emit"
+	"github.com/gridloom/gridloom/internal/compile/lang"
+	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/machine"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/target"
+)
+
+const twoKernels = `
+parameter L = 128, M = 128, N = 128;
+iterator k, j, i;
+float u[L,M,N], v[L,M,N];
+copyin u;
+stencil star (out, in) { out[k][j][i] = 0.5f*in[k][j][i] + 0.1f*(in[k][j][i-1] + in[k][j][i+2] + in[k-1][j][i]); }
+stencil scale (out, in) { out[k][j][i] = 0.5f*in[k][j+1][i]; }
+star (v, u);
+scale (u, v);
+copyout u;
+`
+
+// paperJob is a job on a machine that is not here.
+func paperJob(t *testing.T, name, source string) *Job {
+	t.Helper()
+	m, err := machine.Builtin(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, list := lang.Load(diag.NewSource("test.loom", source))
+	if list.HasErrors() {
+		t.Fatal(list[0].Message)
+	}
+	b, list := p.In(arith.Contract).Bind(nil)
+	if list.HasErrors() {
+		t.Fatal(list[0].Message)
+	}
+	return &Job{Bound: b, Device: &Device{Target: target.OnPaper(emit.CUDA, m, arith.Contract)}}
+}
+
+// A job without a plan has one of the model of its device, with a configuration of each kernel that fits.
+func TestJobByModel(t *testing.T) {
+	j := paperJob(t, "h200", twoKernels)
+	usual, err := lower.Plan(j.Bound.Program, j.Lowering())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := j.Model()
+	if err != nil || p == nil {
+		t.Fatalf("%v, %v", p, err)
+	}
+	if j.Origin != Modelled || p.Kernels != 2 || len(j.Plan.Kernels) != 2 || j.Fits() != nil {
+		t.Errorf("origin %d, %d kernels, plan %s", j.Origin, p.Kernels, j.Plan)
+	}
+	for i, k := range j.Plan.Kernels {
+		if k.Config.Equal(usual.Kernels[i].Config) {
+			t.Errorf("%s has its usual configuration: the model has not chosen", k.ID())
+		}
+	}
+	again := paperJob(t, "h200", twoKernels)
+	if _, err := again.Model(); err != nil || again.PlanText() != j.PlanText() {
+		t.Errorf("another time the plan is %s", again.Plan)
+	}
+	if !slices.ContainsFunc(j.Alternatives(), func(p schedule.Plan) bool { return p.String() == usual.String() }) {
+		t.Errorf("a plan that fails gives way to %v", j.Alternatives())
+	}
+}
+
+// A plan that the user has chosen, and a device without a model, stay as they are.
+func TestJobWithoutModel(t *testing.T) {
+	j := paperJob(t, "a100", twoKernels)
+	if p, err := j.Model(); p != nil || err != nil || j.Origin != Usual {
+		t.Errorf("a device without a model: %v, %v", p, err)
+	}
+	j = paperJob(t, "h200", twoKernels)
+	j.Plan, j.Origin = schedule.Plan{Every: schedule.Config{Family: "cells"}}, Chosen
+	if p, err := j.Model(); p != nil || err != nil || j.Origin != Chosen {
+		t.Errorf("a chosen plan: %v, %v", p, err)
+	}
+}

@@ -1,0 +1,213 @@
+package features
+
+import (
+	"math"
+
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/machine"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/tune/estimate"
+)
+
+// OfConfiguration are the features of a kernel's configuration, in the order of Configurations.Of's numbers: what it
+// says, by the roles of its parameters, and what follows from that for a call at its sizes on a machine. Nothing is
+// lowered.
+var OfConfiguration = configurationFeatures()
+
+// words are the settings that are words, each a feature that is 1 where it is so.
+var words = []struct {
+	name string
+	role schedule.Role
+	is   string
+}{
+	{"tensor_copies", schedule.StagingCopy, "tensor"}, {"issue_before", schedule.CopyIssue, schedule.BeforeBarrier},
+	{"stages_halos", schedule.StagedPart, schedule.HaloCells}, {"refetch", schedule.Refetch, schedule.RefetchedPlanes},
+	{"retime", schedule.Retiming, "yes"}, {"fold", schedule.Folding, "yes"},
+	{"rimless_loop", schedule.RimlessLoop, schedule.OwnLoop},
+	{"loads_first", schedule.LoadOrder, schedule.FirstLoads},
+	{"loads_by_statement", schedule.LoadOrder, schedule.StatementLoads},
+	{"loads_by_term", schedule.LoadOrder, schedule.TermLoads},
+	{"stores_by_row", schedule.StoreOrder, schedule.RowStores},
+	{"columns_all", schedule.HeldColumns, schedule.AllColumns},
+	{"columns_halos", schedule.HeldColumns, schedule.HaloColumns},
+	{"columns_none", schedule.HeldColumns, schedule.NoColumns},
+	{"shuffle", schedule.LaneExchange, "yes"}, {"readonly_loads", schedule.LoadPath, schedule.ReadOnlyLoads},
+	{"image_loads", schedule.LoadPath, schedule.ImageLoads}, {"streaming_stores", schedule.StorePath, "streaming"},
+	{"padded_rows", schedule.RowLayout, schedule.PaddedRows},
+	{"shifted_rows", schedule.RowLayout, schedule.ShiftedRows},
+	{"literal_sizes", schedule.Sizes, schedule.SizeLiterals}, {"shared_indices", schedule.Indexing, "yes"},
+	{"input_threads", schedule.Perspective, "input"}, {"inner_threads", schedule.Perspective, "inner"},
+	{"outer_threads", schedule.Perspective, "outer"},
+}
+
+// families are those that have a feature of their own.
+var families = []string{"tile", "planes", "cells", "loops"}
+
+func configurationFeatures() []Feature {
+	var list []Feature
+	say := func(name, unit, doc, example string) { list = append(list, Feature{name, unit, doc, example, own}) }
+	for _, f := range families {
+		say("family_"+f, "0 or 1", "1 for kernels of the family "+f+".", "family="+f+": 1")
+	}
+	for i, axis := range []string{"x", "y", "z"} {
+		say("threads_"+axis, "threads", "Threads of a block along "+axis+".",
+			"block=8x32: "+[]string{"32", "8", "1"}[i])
+		say("blocked_"+axis, "cells", "Neighbouring cells of a thread along "+axis+", its vector included.",
+			"vec=4: 4 along x")
+		say("cyclic_"+axis, "cells", "Cells of a thread along "+axis+" at the distance of a block.",
+			"repeat=1x2: 2 along x")
+		say("tile_"+axis, "log2 of cells", "Cells of a block along "+axis+"; on the axis that it goes along, all.",
+			"32 threads of 4 cells: 7")
+		say("covered_"+axis, "", "The domain along "+axis+" by the cells of all blocks.", "510 of 512: 0.996")
+		say("cache_block_"+axis, "log2 of cells", "Cells of a cache block along "+axis+"; the domain's if it is not cut.",
+			"64 cells: 6")
+	}
+	say("threads", "log2 of threads", "Threads of a block.", "block=8x32: 8")
+	say("cells", "cells", "Cells of a thread, in a plane.", "vec=2, rows=4: 8")
+	say("vector", "cells", "Neighbours that a thread moves together.", "vec=4: 4")
+	say("access_bytes", "bytes", "Bytes that a thread moves together.", "vec=2 of doubles: 16")
+	say("row_bytes", "log2 of bytes", "Bytes of a row of a block's threads.", "32 threads of 16 bytes: 9")
+	say("streams", "0 or 1", "1 if a block goes along an axis.", "stream=k: 1")
+	say("stream_length", "log2 of planes", "Planes that a block goes along; all of the axis for 0.", "chunk=64: 6")
+	say("stream_unroll", "planes", "Planes of an iteration of the loop along the stream.", "unroll=2: 2")
+	say("stages", "planes", "Planes or tiles that are staged in shared memory.", "stages=2: 2")
+	say("prefetch", "planes", "Planes that are loaded early.", "prefetch=1: 1")
+	say("register_limit", "registers", "The most registers of a thread; 255 if there is no limit.",
+		"registers=128: 128")
+	say("workers", "threads", "Threads of a processor; 0 leaves them open.", "threads=8: 8")
+	for _, w := range words {
+		say(w.name, "0 or 1", "1 if "+w.role.String()+" is "+w.is+".", w.is+": 1")
+	}
+	say("registers", "registers", "What a thread would like to have, by the estimate.", "a plane of 8 doubles held: 90")
+	say("shared", "log2 of bytes", "Shared memory of a block, by the estimate; 0 without.", "4 planes of 2 KiB: 13")
+	say("resident_blocks", "blocks", "Blocks that a multiprocessor holds at once, by the estimate.", "2,048 / 256: 8")
+	say("occupancy", "", "Resident threads by those that there could be, by the estimate.", "8 blocks of 256: 1")
+	say("spilt", "", "Factor of the time for registers that there are not.", "all fit: 1")
+	say("halo_factor", "", "Factor by which a block reads more than its own cells.", "a tile of 8 x 32, radius 1: 1.1")
+	say("access_width", "", "Part of the bandwidth that accesses of the width reach.", "16 bytes: 1")
+	say("bytes_in_flight", "", "Part of the bandwidth that the bytes in flight reach.", "40 KB: 1")
+	say("waves", "", "Part of the time in which all multiprocessors have blocks.", "132 of 264: 0.5")
+	say("launched", "log2", "Blocks by those that there is room for at once.", "4 waves: 2")
+	say("estimate", "ln", "The estimated relative time.", "all terms 1: 0")
+	return list
+}
+
+// Configurations describes configurations of one kernel.
+type Configurations struct {
+	axes   []string
+	domain []int64
+	bytes  float64 // of the widest element
+	units  float64 // threads of a multiprocessor
+	model  *estimate.Model
+	roles  map[string]*schedule.Roles
+}
+
+// NewConfigurations prepares to describe configurations of a call's kernel with some space. A machine that is no GPU
+// leaves what follows for GPUs at 0.
+func NewConfigurations(b *ir.Binding, call *ir.Call, m *machine.Machine, space schedule.Space) *Configurations {
+	d := &Configurations{
+		axes: b.Program.Axes, domain: make([]int64, len(b.Program.Axes)), model: estimate.New(b, call, m, space),
+		roles: map[string]*schedule.Roles{}, units: 1,
+	}
+	for i := range space.Families {
+		d.roles[space.Families[i].Name] = space.Families[i].Roles()
+	}
+	for _, s := range call.Body {
+		if s.Temp != nil {
+			continue
+		}
+		for _, axis := range s.Axes {
+			d.domain[axis] = max(d.domain[axis], b.Range(s.Domain[axis]).Len())
+		}
+	}
+	for _, a := range call.Arrays {
+		d.bytes = max(d.bytes, float64(a.Type.Size()))
+	}
+	if m != nil && m.GPU != nil {
+		d.units = float64(m.GPU.ThreadsPerUnit)
+	}
+	return d
+}
+
+// noLimit stands for a register limit that is none.
+const noLimit = 255
+
+// Of returns the features of a configuration.
+func (d *Configurations) Of(c schedule.Config) []float64 {
+	var set schedule.ByRole
+	if r := d.roles[c.Family]; r != nil {
+		set = r.Of(c)
+	}
+	out := make([]float64, 0, len(OfConfiguration))
+	flag := func(is bool) {
+		if is {
+			out = append(out, 1)
+		} else {
+			out = append(out, 0)
+		}
+	}
+	for _, f := range families {
+		flag(c.Family == f)
+	}
+	on := set.Shape(d.axes)
+	block := set.Ints(schedule.CacheBlock)
+	for i := range 3 {
+		axis := len(d.axes) - 1 - i
+		if axis < 0 {
+			out = append(out, 0, 0, 0, 0, 0, 0)
+			continue
+		}
+		s, extent := on.On[axis], d.domain[axis]
+		width := s.Width()
+		if axis == on.Stream {
+			if width = on.Length; width == 0 {
+				width = extent
+			}
+		}
+		covered := float64(extent) / (math.Ceil(float64(extent)/float64(width)) * float64(width))
+		cut := extent
+		if at := len(block) - 1 - i; at >= 0 && block[at] > 0 {
+			cut = min(cut, block[at])
+		}
+		out = append(out, float64(s.Threads), float64(s.Vector*s.Blocked), float64(s.Cyclic), log2(float64(width)),
+			covered, log2(float64(cut)))
+	}
+	threads, vector := float64(set.Int(schedule.Threads, 1)), float64(set.Int(schedule.Vector, 1))
+	row := 1.0
+	if n := set.Ints(schedule.Threads); len(n) > 0 {
+		row = float64(n[len(n)-1])
+	}
+	length := 0.0
+	if on.Stream >= 0 {
+		if length = float64(on.Length); length == 0 {
+			length = float64(d.domain[on.Stream])
+		}
+	}
+	limit := float64(set.Int(schedule.RegisterLimit, 0))
+	if limit == 0 {
+		limit = noLimit
+	}
+	out = append(out, log2(threads),
+		vector*float64(set.Int(schedule.BlockedUnroll, 1)*set.Int(schedule.CyclicUnroll, 1)), vector, vector*d.bytes,
+		log2(row*vector*d.bytes))
+	flag(on.Stream >= 0)
+	out = append(out, log2(length), float64(set.Int(schedule.StreamUnroll, 0)), float64(set.Int(schedule.Staging, 0)),
+		float64(set.Int(schedule.Prefetch, 0)), limit, float64(set.Int(schedule.Workers, 0)))
+	for _, w := range words {
+		flag(set.Word(w.role) == w.is)
+	}
+	if d.model == nil {
+		return append(out, make([]float64, len(OfConfiguration)-len(out))...)
+	}
+	t := d.model.Terms(c)
+	return append(out, t.Registers, log2(t.Shared), t.Blocks, t.Blocks*threads/d.units, t.Spilt, t.Halo, t.Width,
+		t.Flight, t.Waves, math.Log2(t.Launched), math.Log(t.Time()))
+}
+
+// log2 is the logarithm, and 0 for what is none.
+func log2(x float64) float64 {
+	if x < 1 {
+		return 0
+	}
+	return math.Log2(x)
+}

@@ -1,0 +1,220 @@
+package predict
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/gridloom/gridloom/internal/compile/arith"
+	"github.com/gridloom/gridloom/internal/compile/emit"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/target"
+	"github.com/gridloom/gridloom/internal/run/verdict"
+	"github.com/gridloom/gridloom/internal/tune/session"
+	"github.com/gridloom/gridloom/internal/tune/store"
+	"github.com/gridloom/gridloom/internal/tune/tuner"
+)
+
+// Kernel is a kernel of a program at its sizes on a machine: what is predicted for.
+type Kernel struct {
+	Name  string // its program's, and its own where there are several
+	ID    string // within the program: "heat[0:1]"
+	Bound *ir.Binding
+	Call  *ir.Call
+	Space schedule.Space
+
+	Own    schedule.Kernel // as plans have it
+	Target *target.Target
+
+	alone bool // the only kernel of its call
+}
+
+// Code returns the hash of what is compiled for a configuration; false if it is not known, or nothing can be.
+func (k *Kernel) Code(c schedule.Config) (session.Code, bool) {
+	if !k.alone {
+		return 0, false
+	}
+	own := k.Own
+	own.Config = c
+	code, err := tuner.Code(k.Bound, k.Call, k.Target, own)
+	return code, err == nil
+}
+
+// KernelsOf returns the kernels of a program that have a choice, in the order of a plan. A plan's settings stay.
+func KernelsOf(b *ir.Binding, t *target.Target, plan schedule.Plan) ([]*Kernel, error) {
+	o := t.Lowering(b, plan)
+	o.AnyIntegers = false
+	choices, err := lower.Choices(b.Program, o)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	var spaces []schedule.Space
+	for _, c := range choices {
+		names, spaces = append(names, c.ID()), append(spaces, c.Space)
+	}
+	if spaces, _, err = lower.OfKernels(plan).Restrictions("plan").Apply(names, spaces); err != nil {
+		return nil, err
+	}
+	for i := range choices {
+		choices[i].Space = spaces[i]
+	}
+	var list []*Kernel
+	for _, c := range choices {
+		i := slices.IndexFunc(b.Program.Calls, func(s *ir.Call) bool { return s.Name == c.Call })
+		if i < 0 || c.Depth > 1 {
+			continue
+		}
+		k := &Kernel{
+			Name: b.Program.Name, ID: c.ID(), Bound: b, Call: b.Program.Calls[i], Space: c.Space,
+			Own: c.Kernel, Target: t,
+		}
+		list = append(list, k)
+	}
+	for _, k := range list {
+		if len(list) > 1 {
+			k.Name += " " + k.ID
+		}
+		k.alone = plan.String() == "" // what else a plan says is not in a configuration
+		for _, c := range choices {
+			k.alone = k.alone && (c.ID() == k.ID || c.Call != k.Call.Name)
+		}
+	}
+	return list, nil
+}
+
+// Recorded is a kernel with the trials of its configurations.
+type Recorded struct {
+	*Kernel
+	Device     string // that was measured on, with its threads if it is a processor
+	API        string // of the device
+	DeviceName string
+	Trials     []Trial
+	Best       float64 // seconds of the fastest
+}
+
+// Trial is a configuration that was tried.
+type Trial struct {
+	Config  schedule.Config
+	Seconds float64 // 0 if it could not run
+	Code    session.Code
+}
+
+// Fraction is what a trial has of the fastest speed; 0 if it could not run.
+func (r *Recorded) Fraction(t *Trial) float64 {
+	if t.Seconds == 0 {
+		return 0
+	}
+	return r.Best / t.Seconds
+}
+
+// Unread is a session whose trials teach nothing, and why.
+type Unread struct {
+	Session string
+	Program string
+	Err     error
+}
+
+// Read returns the kernels that a store has measured, by devices and names. Sessions of other versions are left out by
+// the filter; those whose program cannot be read any more are told.
+func Read(ctx context.Context, s store.Store, f store.Filter) ([]*Recorded, []Unread, error) {
+	f.Versions = store.CurrentVersions
+	var list []*Recorded
+	var unread []Unread
+	known := map[string]map[string]*Recorded{} // by session and kernel
+	for r, err := range s.Records(ctx, f) {
+		if err != nil {
+			return nil, nil, err
+		}
+		if r.Kernel == "" || r.Transient() || r.Verdict == verdict.Wrong {
+			continue // a whole program; a full disk; a fault of the compiler
+		}
+		kernels, ok := known[r.Session.ID]
+		if !ok {
+			kernels, err = recorded(r.Session)
+			if err != nil {
+				unread = append(unread, Unread{r.Session.ID, r.Session.Program.Name, err})
+			}
+			known[r.Session.ID] = kernels
+		}
+		k := kernels[r.Kernel]
+		if k == nil {
+			continue
+		}
+		c, err := schedule.ParseConfig(r.Config)
+		if err != nil || k.Space.Check(c) != nil {
+			continue // the space has changed
+		}
+		if len(k.Trials) == 0 {
+			list = append(list, k)
+		}
+		t := Trial{Config: c, Code: r.Code}
+		if r.Verdict == verdict.OK && !math.IsNaN(r.Median) && r.Median > 0 {
+			t.Seconds = r.Median
+			if k.Best == 0 || t.Seconds < k.Best {
+				k.Best = t.Seconds
+			}
+		}
+		k.Trials = append(k.Trials, t)
+	}
+	list = slices.DeleteFunc(list, func(k *Recorded) bool { return k.Best == 0 })
+	slices.SortStableFunc(list, func(a, b *Recorded) int {
+		return strings.Compare(a.Device+"\x00"+a.Name, b.Device+"\x00"+b.Name)
+	})
+	return list, unread, nil
+}
+
+// recorded returns the kernels of a session's program by what trials call them.
+func recorded(s *session.Session) (map[string]*Recorded, error) {
+	if s.Program.IR == "" {
+		return nil, fmt.Errorf("the program's text is not in the store")
+	}
+	mode, err := arith.Parse(s.FP)
+	if err != nil {
+		return nil, err
+	}
+	p, err := ir.ParseText(s.Program.IR)
+	if err != nil {
+		return nil, err
+	}
+	p.Name = s.Program.Name
+	set := map[string]string{}
+	for _, z := range s.Sizes {
+		set[z.Name] = fmt.Sprint(z.Value)
+	}
+	b, list := p.In(mode).Bind(set)
+	if list.HasErrors() {
+		return nil, fmt.Errorf("its sizes do not fit: %s", list[0].Message)
+	}
+	m := s.Device.Properties.Machine
+	dialect := dialects[s.Device.API]
+	if dialect == nil || m == nil && s.Device.API != session.CPU {
+		return nil, fmt.Errorf("nothing is known of the device %s", s.Device.Name)
+	}
+	out := map[string]*Recorded{}
+	for _, text := range []string{s.Space.Plan, "local=fused"} { // a search settles by itself whether local grids are
+		plan, err := schedule.ParsePlan(text)
+		if err != nil {
+			return nil, err
+		}
+		kernels, err := KernelsOf(b, target.OnPaper(dialect, m, mode), plan)
+		if err != nil && len(out) == 0 {
+			return nil, err
+		}
+		for _, k := range kernels {
+			if out[k.ID] == nil {
+				out[k.ID] = &Recorded{
+					Kernel: k, Device: s.Device.String(), API: s.Device.API, DeviceName: s.Device.Name,
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+// dialects are those that kernels of a kind of device are written in.
+var dialects = map[string]*emit.Dialect{"cuda": emit.CUDA, "opencl": emit.OpenCL, session.CPU: emit.C}

@@ -1,0 +1,184 @@
+package predict
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/gridloom/gridloom/internal/run/gridio"
+	"github.com/gridloom/gridloom/internal/tune/learn"
+	"github.com/gridloom/gridloom/internal/tune/learn/features"
+	"github.com/gridloom/gridloom/internal/tune/session"
+)
+
+// ModelVersion is that of model files.
+const ModelVersion = 1
+
+// Model predicts what a configuration of a kernel has of the fastest speed on one kind of device.
+type Model struct {
+	Version  int      `json:"version"`
+	API      string   `json:"api"`    // of the device
+	Device   string   `json:"device"` // its name
+	Features []string `json:"features"`
+	Training Training `json:"training"`
+	// Speed predicts the logarithm of the fraction, no less than that of Floor.
+	Speed *learn.Boosted `json:"speed"`
+	// Picks are the fractions that first picks came to for kernels of groups that were left out, the least first.
+	Picks []float64 `json:"picks"`
+	// Programs are those that were learned from.
+	Programs []Example `json:"programs"`
+	Scale    Scale     `json:"scale"`
+}
+
+// Training says what a model has learned from.
+type Training struct {
+	Hash    string `json:"hash"` // of all of it
+	Kernels int    `json:"kernels"`
+	Groups  int    `json:"groups"`
+	Trials  int    `json:"trials"`
+}
+
+// Example is a kernel that a model has learned from, by its features.
+type Example struct {
+	Name     string    `json:"name"`
+	Features []float64 `json:"features"` // of the program
+}
+
+// Scale makes features of programs comparable: differences are counted in these units.
+type Scale struct {
+	Units []float64 `json:"units"`
+	// Far is the distance to the nearest example from which a program is unlike all of them.
+	Far float64 `json:"far"`
+}
+
+// Floor is the least fraction that is told apart: what is slower is as bad, and so is what cannot run.
+const Floor = 0.05
+
+// featureNames are the features of a kernel with a configuration, in their order.
+func featureNames() []string {
+	var names []string
+	for _, f := range slices.Concat(features.OfProgram, features.OfConfiguration) {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// modelFile is what a model's file holds.
+type modelFile struct {
+	Gridloom string `json:"gridloom"`
+	*Model
+}
+
+const modelKind = "model"
+
+// Write writes a model's file: the same bytes for the same model.
+func (m *Model) Write(w io.Writer) error {
+	z, err := gzip.NewWriterLevel(w, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	if err := json.NewEncoder(z).Encode(modelFile{modelKind, m}); err != nil {
+		return err
+	}
+	return z.Close()
+}
+
+// mostModelBytes bounds a model's file once it is expanded.
+const mostModelBytes = 64 << 20
+
+// ReadModel reads a model's file, and refuses those of another version or with other features.
+func ReadModel(r io.Reader) (*Model, error) {
+	z, err := gzip.NewReader(r)
+	if err != nil {
+		return nil, fmt.Errorf("this is no model: %w", err)
+	}
+	text, err := io.ReadAll(io.LimitReader(z, mostModelBytes+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("the model cannot be read: %w", err)
+	case len(text) > mostModelBytes:
+		return nil, fmt.Errorf("the model has more than %d bytes", mostModelBytes)
+	}
+	f := modelFile{Model: &Model{}}
+	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&f); err != nil {
+		return nil, fmt.Errorf("the model cannot be read: %w", err)
+	}
+	if f.Gridloom != modelKind {
+		return nil, errors.New("this is no model of Gridloom's")
+	}
+	return f.Model, f.Model.check()
+}
+
+// check refuses models that this Gridloom cannot use.
+func (m *Model) check() error {
+	const again = "gridloom learn makes it anew"
+	refuse := func(format string, args ...any) error {
+		return &gridio.Error{Text: fmt.Sprintf(format, args...), Hint: again}
+	}
+	switch {
+	case m.Version != ModelVersion:
+		return refuse("the model is of version %d, and this Gridloom knows %d", m.Version, ModelVersion)
+	case m.Speed == nil || len(m.Picks) == 0:
+		return refuse("the model is not complete")
+	}
+	now := featureNames()
+	for i, name := range now {
+		if i >= len(m.Features) || m.Features[i] != name {
+			return refuse("the model has other features than this Gridloom: %s is not its %d.", name, i+1)
+		}
+	}
+	if len(m.Features) != len(now) {
+		return refuse("the model has %d features, and this Gridloom %d", len(m.Features), len(now))
+	}
+	for _, t := range m.Speed.Trees {
+		for i, n := range t {
+			if n.Feature < 0 || n.Feature >= len(now) || n.Low != 0 && (n.Low <= i || n.Low >= len(t) || n.High <= i ||
+				n.High >= len(t)) {
+				return refuse("a tree of the model is damaged")
+			}
+		}
+		if len(t) == 0 {
+			return refuse("a tree of the model is empty")
+		}
+	}
+	for _, e := range m.Programs {
+		if len(e.Features) != len(features.OfProgram) || len(m.Scale.Units) != len(features.OfProgram) {
+			return refuse("the programs of the model are not complete")
+		}
+	}
+	return nil
+}
+
+// For reports whether the model was made for a device.
+func (m *Model) For(d *session.Device) bool { return m.API == d.API && m.Device == d.Name }
+
+// Expected is what a first pick has of the fastest speed: the mean of what picks came to, and the interval that nine
+// of ten lie in.
+func (m *Model) Expected() Expectation {
+	e := Expectation{Low: quantile(m.Picks, 0.05), High: quantile(m.Picks, 0.95)}
+	for _, p := range m.Picks {
+		e.Mean += p / float64(len(m.Picks))
+	}
+	return e
+}
+
+// Expectation is a fraction of the fastest speed that is expected, with its 90 % interval.
+type Expectation struct {
+	Mean float64 `json:"expected"`
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+// quantile interpolates in a sorted list.
+func quantile(list []float64, q float64) float64 {
+	at := q * float64(len(list)-1)
+	i := int(at)
+	if i+1 >= len(list) {
+		return list[len(list)-1]
+	}
+	return list[i] + (at-float64(i))*(list[i+1]-list[i])
+}

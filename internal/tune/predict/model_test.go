@@ -1,0 +1,239 @@
+package predict
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gridloom/gridloom/internal/compile/machine"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/tune/learn"
+	"github.com/gridloom/gridloom/internal/tune/session"
+	"github.com/gridloom/gridloom/internal/tune/synth"
+)
+
+// speedOf is a made-up truth: vectors are good, more so for large stencils, and few threads are bad.
+func speedOf(k *Kernel, c schedule.Config) float64 {
+	set := k.Space.ByRole(c)
+	v := float64(set.Int(schedule.Vector, 1))
+	n := float64(set.Int(schedule.Threads, 1))
+	return 0.2 + 0.2*math.Log2(v)/(1+0.1*float64(len(k.Call.Arrays))) + 0.4*math.Min(1, n/256)
+}
+
+// recordings are kernels with made-up times.
+func recordings(t testing.TB, trials int, names ...string) []*Recorded {
+	t.Helper()
+	var list []*Recorded
+	for _, name := range names {
+		k, err := synth.FindKernel(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kernels := kernelsOf(t, name, k.Source([3]int{64, 64, 64}, 1))
+		r := &Recorded{Kernel: kernels[0], Device: "A GPU", API: "cuda", DeviceName: "A GPU", Best: math.Inf(1)}
+		for i, c := range Candidates(r.Space, trials) {
+			x := Trial{Config: c, Seconds: 1e-3 / speedOf(r.Kernel, c)}
+			if i%17 == 3 {
+				x.Seconds = 0
+			} else {
+				r.Best = min(r.Best, x.Seconds)
+			}
+			r.Trials = append(r.Trials, x)
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+func trained(t testing.TB) (*Model, []*Recorded) {
+	t.Helper()
+	list := recordings(t, 120, "star-zyx-r1", "star-zyx-r2", "dense-zyx-r1", "dense-yx-r2", "dense-x-r2")
+	m, err := Train(t.Context(), list, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, list
+}
+
+// A model learns what decides, and ranks the candidates of a kernel that it has not seen by it.
+func TestTrain(t *testing.T) {
+	m, list := trained(t)
+	if m.Training.Kernels != 5 || m.Training.Groups != 5 || m.Training.Trials != 600 || len(m.Picks) != 5 {
+		t.Errorf("%+v, picks %v", m.Training, m.Picks)
+	}
+	unseen := recordings(t, 200, "diamond-zyx-r2")[0]
+	ranked := m.Rank(unseen.Kernel)
+	if len(ranked) < 1000 || !slices.IsSortedFunc(ranked, func(a, b Ranked) int {
+		return cmp.Compare(b.Fraction, a.Fraction)
+	}) {
+		t.Fatalf("%d candidates are ranked, or not in order", len(ranked))
+	}
+	best, mean := 0.0, 0.0
+	for _, x := range ranked {
+		s := speedOf(unseen.Kernel, x.Config)
+		best, mean = max(best, s), mean+s/float64(len(ranked))
+	}
+	five := 0.0
+	for _, x := range ranked[:5] {
+		five += speedOf(unseen.Kernel, x.Config) / 5
+	}
+	if five < 0.8*best || five < 1.2*mean {
+		t.Errorf("the first five have %.2f, all %.2f, and the best %.2f", five, mean, best)
+	}
+	reasons := m.Reasons(unseen.Kernel, ranked[0].Config, 100)
+	total := m.Speed.Start
+	for _, r := range reasons {
+		total += r.Effect
+	}
+	for _, tree := range m.Speed.Trees {
+		total += m.Speed.Rate * tree[0].Value // the mean that its questions begin from
+	}
+	row := newExamples(&Recorded{Kernel: unseen.Kernel, Best: 1, Trials: []Trial{{Config: ranked[0].Config}}}).rows[0]
+	if want := m.Speed.Predict(row); math.Abs(total-want) > 1e-9 {
+		t.Errorf("the reasons add up to %v, and the prediction is %v", total, want)
+	}
+	near, far := m.Nearest(list[0].Kernel, 2)
+	if near[0].Name != "star-zyx-r1" || near[0].Distance > 1e-4 || far {
+		t.Errorf("a program that was learned from is near to %v", near)
+	}
+}
+
+// The same recordings make the same file; read again, a model predicts the same.
+func TestModelFile(t *testing.T) {
+	m, list := trained(t)
+	again, _ := trained(t)
+	var a, b bytes.Buffer
+	for _, x := range []struct {
+		m *Model
+		w *bytes.Buffer
+	}{{m, &a}, {again, &b}} {
+		if err := x.m.Write(x.w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(a.Bytes(), b.Bytes()) {
+		t.Error("two trainings made different files")
+	}
+	read, err := ReadModel(bytes.NewReader(a.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, y := m.Rank(list[1].Kernel)[:50], read.Rank(list[1].Kernel)[:50]
+	for i := range x {
+		if !x[i].Config.Equal(y[i].Config) || x[i].Fraction != y[i].Fraction {
+			t.Fatalf("rank %d is %v, and %v by the model that was read", i, x[i], y[i])
+		}
+	}
+	if read.For(&session.Device{API: "cuda", Name: "Another"}) || !read.For(&session.Device{API: "cuda", Name: "A GPU"}) {
+		t.Error("the model is of another device")
+	}
+}
+
+// A model that this Gridloom cannot use is refused, with the reason.
+func TestBadModels(t *testing.T) {
+	m, _ := trained(t)
+	for _, c := range []struct {
+		want   string
+		damage func(*Model)
+	}{
+		{"version 2", func(m *Model) { m.Version = 2 }},
+		{"other features", func(m *Model) { m.Features = append([]string{"another"}, m.Features[1:]...) }},
+		{"features", func(m *Model) { m.Features = append(slices.Clone(m.Features), "one more") }},
+		{"not complete", func(m *Model) { m.Picks = nil }},
+		{"damaged", func(m *Model) {
+			m.Speed = &learn.Boosted{Rate: 1, Trees: []learn.RegressionTree{{{Feature: 0, Low: 5, High: 6}}}}
+		}},
+		{"damaged", func(m *Model) { // a tree that never ends
+			m.Speed = &learn.Boosted{Rate: 1, Trees: []learn.RegressionTree{{{Value: 1}, {Low: 1, High: 1}}}}
+		}},
+		{"empty", func(m *Model) { m.Speed = &learn.Boosted{Trees: []learn.RegressionTree{{}}} }},
+	} {
+		bad := *m
+		c.damage(&bad)
+		var b bytes.Buffer
+		if err := bad.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadModel(&b); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", c.want, err)
+		}
+	}
+	var other bytes.Buffer
+	z := gzip.NewWriter(&other)
+	json.NewEncoder(z).Encode(map[string]string{"gridloom": "results"})
+	z.Close()
+	for _, text := range []string{"", "no gzip", other.String(), other.String()[:20]} {
+		if _, err := ReadModel(strings.NewReader(text)); err == nil {
+			t.Errorf("%.10q is read as a model", text)
+		}
+	}
+}
+
+// What cannot be learned from is refused.
+func TestTrainRefuses(t *testing.T) {
+	one := recordings(t, 30, "star-zyx-r1")
+	two := recordings(t, 30, "star-zyx-r2")
+	two[0].Device = "Another GPU"
+	for want, list := range map[string][]*Recorded{
+		"nothing to learn from": nil,
+		"one stencil":           one,
+		"of one device":         append(slices.Clone(one), two...),
+	} {
+		if _, err := Train(t.Context(), list, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
+
+// Twins, sizes, names and weights do not make another group; another shape does.
+func TestGroup(t *testing.T) {
+	source := func(typ, name string, n int, offset, weight string) string {
+		return fmt.Sprintf("parameter N = %d;\niterator z, y, x;\n%s %s[N,N,N], b[N,N,N];\ncopyin %[3]s;\n"+
+			"stencil s (out, in) { out[z][y][x] = %s*in[z][y][x-1] + in[z][y][x%s]; }\ns (b, %[3]s);\ncopyout b;\n",
+			n, typ, name, weight, offset)
+	}
+	group := func(text string) string { return kernelsOf(t, "a", text)[0].Group() }
+	first := group(source("double", "a", 64, "+1", "0.5"))
+	for _, same := range []string{source("float", "a", 64, "+1", "0.5f"), source("double", "u", 96, "+1", "0.25")} {
+		if got := group(same); got != first {
+			t.Errorf("%s is of group %s, not %s", same, got, first)
+		}
+	}
+	if got := group(source("double", "a", 64, "+2", "0.5")); got == first {
+		t.Error("a wider stencil is of the same group")
+	}
+}
+
+// Patterns are those of Garvey.
+func TestPattern(t *testing.T) {
+	for _, k := range synth.Kernels() {
+		if k.Radius > 2 && len(k.Axes) > 2 || k.Radius == 0 {
+			continue // large texts
+		}
+		want := string(k.Pattern)
+		switch {
+		case k.Pattern == synth.Thumbtack:
+			want = "other"
+		case k.Pattern == synth.Dense && len(k.Axes) == 1: // a row is dense and a star
+			want = "dense"
+		}
+		if got := kernelsOf(t, k.Name(), k.Source([3]int{64, 64, 64}, 1))[0].Pattern(); got != want {
+			t.Errorf("%s is %s, not %s", k.Name(), got, want)
+		}
+	}
+}
+
+// h200 is the machine that tests predict for.
+func h200(t testing.TB) *machine.Machine {
+	m, err := machine.Builtin("h200")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}

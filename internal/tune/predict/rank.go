@@ -1,0 +1,117 @@
+package predict
+
+import (
+	"math"
+	"slices"
+
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/tune/learn/features"
+)
+
+// Ranked is a configuration with what it is predicted to have of the fastest speed.
+type Ranked struct {
+	Config   schedule.Config `json:"-"`
+	Fraction float64         `json:"predicted"`
+}
+
+// Ranked configurations are chosen from so many candidates.
+const usualCandidates = 10000
+
+// Rank returns the candidates of a kernel, the fastest by prediction first. The seeds of the kernel's families are
+// candidates, too.
+func (m *Model) Rank(k *Kernel) []Ranked {
+	program := features.Program(k.Bound, k.Call)
+	of := features.NewConfigurations(k.Bound, k.Call, k.Target.Machine, k.Space)
+	candidates := Candidates(k.Space, usualCandidates)
+	for _, c := range k.Space.SeedConfigs() {
+		if !slices.ContainsFunc(candidates, c.Equal) {
+			candidates = append(candidates, c)
+		}
+	}
+	list := make([]Ranked, len(candidates))
+	row := make([]float64, len(program), len(m.Features))
+	copy(row, program)
+	for i, c := range candidates {
+		row = append(row[:len(program)], of.Of(c)...)
+		list[i] = Ranked{c, m.Speed.Predict(row)}
+	}
+	slices.SortStableFunc(list, func(a, b Ranked) int {
+		switch {
+		case a.Fraction > b.Fraction:
+			return -1
+		case a.Fraction < b.Fraction:
+			return 1
+		}
+		return 0
+	})
+	for i := range list {
+		list[i].Fraction = min(1, math.Exp(list[i].Fraction))
+	}
+	return list
+}
+
+// Neighbour is a program that a model has learned from, and how far another is from it.
+type Neighbour struct {
+	Name     string  `json:"name"`
+	Distance float64 `json:"distance"`
+}
+
+// Nearest returns the n programs that are most like a kernel's, and whether even those are unlike it.
+func (m *Model) Nearest(k *Kernel, n int) (list []Neighbour, far bool) {
+	own := features.Program(k.Bound, k.Call)
+	for _, e := range m.Programs {
+		list = append(list, Neighbour{e.Name, m.distance(own, e.Features)})
+	}
+	slices.SortStableFunc(list, func(a, b Neighbour) int {
+		switch {
+		case a.Distance < b.Distance:
+			return -1
+		case a.Distance > b.Distance:
+			return 1
+		}
+		return 0
+	})
+	list = list[:min(n, len(list))]
+	return list, len(list) == 0 || list[0].Distance > m.Scale.Far
+}
+
+// Reason is how much a feature moves a prediction: the logarithm of a factor.
+type Reason struct {
+	Feature string  `json:"feature"`
+	Value   float64 `json:"value"`
+	Effect  float64 `json:"effect"`
+}
+
+// Reasons returns the features that move a configuration's prediction most, from the mean of all that was learned:
+// each question of each tree moves it from one mean to the next (Saabas, treeinterpreter, 2014).
+func (m *Model) Reasons(k *Kernel, c schedule.Config, n int) []Reason {
+	row := slices.Concat(features.Program(k.Bound, k.Call),
+		features.NewConfigurations(k.Bound, k.Call, k.Target.Machine, k.Space).Of(c))
+	effect := make([]float64, len(row))
+	for _, t := range m.Speed.Trees {
+		for at := 0; t[at].Low > 0; {
+			next := t[at].High
+			if row[t[at].Feature] <= t[at].Split {
+				next = t[at].Low
+			}
+			effect[t[at].Feature] += m.Speed.Rate * (t[next].Value - t[at].Value)
+			at = next
+		}
+	}
+	var list []Reason
+	for j, e := range effect {
+		if e != 0 {
+			list = append(list, Reason{m.Features[j], row[j], e})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Reason) int {
+		switch x, y := math.Abs(a.Effect), math.Abs(b.Effect); {
+		case x > y:
+			return -1
+		case x < y:
+			return 1
+		}
+		return 0
+	})
+	return list[:min(n, len(list))]
+}

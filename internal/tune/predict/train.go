@@ -1,0 +1,269 @@
+package predict
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/gridloom/gridloom/internal/tune/learn"
+	"github.com/gridloom/gridloom/internal/tune/learn/features"
+)
+
+// examples are recorded kernels as rows of features with what is to be predicted.
+type examples struct {
+	*Recorded
+	group   string
+	program []float64   // features
+	rows    [][]float64 // features of the program and of each trial's configuration
+	targets []float64   // the logarithm of each trial's fraction
+	drawn   []bool      // whether a trial's configuration is a candidate: others were chosen for being fast
+}
+
+// newExamples describes a kernel and its trials.
+func newExamples(r *Recorded) *examples {
+	e := &examples{Recorded: r, group: r.Group(), program: features.Program(r.Bound, r.Call)}
+	of := features.NewConfigurations(r.Bound, r.Call, r.Target.Machine, r.Space)
+	candidates := map[string]bool{}
+	for _, c := range Candidates(r.Space, len(r.Trials)) {
+		candidates[c.String()] = true
+	}
+	for i := range r.Trials {
+		t := &r.Trials[i]
+		e.rows = append(e.rows, slices.Concat(e.program, of.Of(t.Config)))
+		e.targets = append(e.targets, math.Log(max(Floor, r.Fraction(t))))
+		e.drawn = append(e.drawn, candidates[t.Config.String()])
+	}
+	return e
+}
+
+// options are those of the trees: what cross-validation over groups has found best (docs/performance-log.md).
+var options = learn.BoostedOptions{Trees: 300, Depth: 7, Rate: 0.08, Part: 0.6, Features: 35, Leaf: 8, Seed: 1}
+
+// folds is how many parts the groups are divided into: each is left out once.
+const folds = 10
+
+// Train makes a model of kernels that were recorded on one device. progress is told how many of all steps are done.
+func Train(ctx context.Context, list []*Recorded, progress func(done, all int)) (*Model, error) {
+	if len(list) == 0 {
+		return nil, errors.New("nothing to learn from: no kernel of the current versions was recorded")
+	}
+	for _, r := range list {
+		if r.Device != list[0].Device {
+			return nil, fmt.Errorf("%s and %s: a model is made of one device", list[0].Device, r.Device)
+		}
+	}
+	all := make([]*examples, len(list))
+	groups := map[string]int{}
+	for i, r := range list {
+		all[i] = newExamples(r)
+		if _, ok := groups[all[i].group]; !ok {
+			groups[all[i].group] = len(groups)
+		}
+	}
+	if len(groups) < 2 {
+		return nil, errors.New("all kernels are one stencil: nothing tells how a model of it does on others")
+	}
+	m := &Model{
+		Version: ModelVersion, API: list[0].API, Device: list[0].DeviceName, Features: featureNames(),
+		Training: training(all, len(groups)),
+	}
+	if err := m.learn(ctx, all, groups, progress); err != nil {
+		return nil, err
+	}
+	shorten(m.Speed, all)
+	m.describe(all)
+	return m, m.check()
+}
+
+// learn grows the trees of all kernels, and those of all but each part of the groups, whose picks tell what to expect.
+func (m *Model) learn(ctx context.Context, all []*examples, groups map[string]int, progress func(done, all int)) error {
+	parts := min(folds, len(groups))
+	picks := make([][]float64, parts)
+	var mutex sync.Mutex
+	done := 0
+	var work errgroup.Group
+	work.SetLimit(runtime.GOMAXPROCS(0))
+	for part := range parts + 1 {
+		work.Go(func() error {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			out := func(e *examples) bool { return groups[e.group]%parts == part }
+			b, err := boosted(all, out)
+			if err != nil {
+				return err
+			}
+			if part == parts { // nothing was left out
+				m.Speed = b
+			} else {
+				for _, e := range all {
+					if out(e) {
+						picks[part] = append(picks[part], rounded(e.firstPick(b), 4))
+					}
+				}
+			}
+			mutex.Lock()
+			defer mutex.Unlock()
+			if done++; progress != nil {
+				progress(done, parts+1)
+			}
+			return nil
+		})
+	}
+	if err := work.Wait(); err != nil {
+		return err
+	}
+	m.Picks = slices.Concat(picks...)
+	slices.Sort(m.Picks)
+	return nil
+}
+
+// boosted trains on the kernels that are not left out.
+func boosted(all []*examples, out func(*examples) bool) (*learn.Boosted, error) {
+	n := &learn.Numbers{Features: featureNames()}
+	for _, e := range all {
+		if !out(e) {
+			n.Rows = append(n.Rows, e.rows...)
+			n.Targets = append(n.Targets, e.targets...)
+		}
+	}
+	return learn.NewBoosted(n, options)
+}
+
+// firstPick returns the fraction that the candidate of the best prediction has. Where no candidate was tried, as in the
+// sessions of a search, it is picked among all that was: that these were chosen makes it look better than it is.
+func (e *examples) firstPick(b *learn.Boosted) float64 {
+	best, most := 0, math.Inf(-1)
+	any := slices.Contains(e.drawn, true)
+	for i, row := range e.rows {
+		if any && !e.drawn[i] {
+			continue
+		}
+		if y := b.Predict(row); y > most {
+			best, most = i, y
+		}
+	}
+	return e.Fraction(&e.Trials[best])
+}
+
+// training describes what is learned from.
+func training(all []*examples, groups int) Training {
+	t := Training{Kernels: len(all), Groups: groups}
+	h := sha256.New()
+	for _, e := range all {
+		fmt.Fprintf(h, "%s\n%s\n%s\n", e.Device, e.Name, e.group)
+		for i := range e.Trials {
+			x := &e.Trials[i]
+			fmt.Fprintf(h, "%s %g\n", x.Config, x.Seconds)
+		}
+		t.Trials += len(e.Trials)
+	}
+	t.Hash = hex.EncodeToString(h.Sum(nil))
+	return t
+}
+
+// describe keeps the programs and how far they are from each other.
+func (m *Model) describe(all []*examples) {
+	n := len(features.OfProgram)
+	m.Scale.Units = make([]float64, n)
+	for j := range n {
+		mean, square := 0.0, 0.0
+		for _, e := range all {
+			mean += e.program[j] / float64(len(all))
+		}
+		for _, e := range all {
+			square += (e.program[j] - mean) * (e.program[j] - mean) / float64(len(all))
+		}
+		m.Scale.Units[j] = rounded(max(math.Sqrt(square), 1e-3), 4)
+	}
+	for _, e := range all {
+		x := Example{Name: e.Name}
+		for _, v := range e.program {
+			x.Features = append(x.Features, rounded(v, 6))
+		}
+		m.Programs = append(m.Programs, x)
+	}
+	var nearest []float64
+	for i, e := range all {
+		least := math.Inf(1)
+		for j, o := range all {
+			if i != j && o.group != e.group {
+				least = min(least, m.distance(e.program, m.Programs[j].Features))
+			}
+		}
+		nearest = append(nearest, least)
+	}
+	slices.Sort(nearest)
+	m.Scale.Far = rounded(nearest[len(nearest)-1], 4)
+}
+
+// distance is the root of the mean square of the differences of two programs' features, in the scale's units.
+func (m *Model) distance(a, b []float64) float64 {
+	s := 0.0
+	for j, unit := range m.Scale.Units {
+		d := (a[j] - b[j]) / unit
+		s += d * d
+	}
+	return math.Sqrt(s / float64(len(m.Scale.Units)))
+}
+
+// shorten gives the numbers of trees fewer digits: questions the shortest that tell the same examples apart, answers
+// four decimals. A model's file is to be small.
+func shorten(b *learn.Boosted, all []*examples) {
+	values := make([][]float64, len(all[0].rows[0]))
+	for j := range values {
+		for _, e := range all {
+			for _, row := range e.rows {
+				values[j] = append(values[j], row[j])
+			}
+		}
+		slices.Sort(values[j])
+		values[j] = slices.Compact(values[j])
+	}
+	b.Start = rounded(b.Start, 6)
+	for _, t := range b.Trees {
+		for i := range t {
+			n := &t[i]
+			n.Value = math.Round(n.Value*1e4) / 1e4
+			if n.Low == 0 {
+				continue
+			}
+			v := values[n.Feature]
+			k, equal := slices.BinarySearch(v, n.Split)
+			if !equal {
+				k--
+			}
+			n.Split = between(v[k], v[k+1])
+		}
+	}
+}
+
+// between returns the number of the fewest digits that is at least a and less than b.
+func between(a, b float64) float64 {
+	for digits := 1; digits < 17; digits++ {
+		for _, x := range []float64{a + (b-a)/2, a} {
+			if y := rounded(x, digits); y >= a && y < b {
+				return y
+			}
+		}
+	}
+	return a
+}
+
+// rounded keeps some digits of a number.
+func rounded(x float64, digits int) float64 {
+	y, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', digits, 64), 64)
+	if err != nil {
+		return x
+	}
+	return y
+}
