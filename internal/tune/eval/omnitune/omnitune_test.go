@@ -291,7 +291,7 @@ func TestNoGroups(t *testing.T) {
 	}
 }
 
-// Where GRIDLOOM_OMNITUNE names the scenarios of Cummins's thesis, the guided forest removes 55 % of what the table was
+// Where GRIDLOOM_OMNITUNE names the scenarios of Cummins's thesis, the guided forest removes half of what the table was
 // found to lose on them: .10 without a device, .08 without a kernel, .10 without a dataset. The stand-in has less to
 // learn from.
 func TestMeasuredScenarios(t *testing.T) {
@@ -315,7 +315,7 @@ func TestMeasuredScenarios(t *testing.T) {
 		t.Logf("%s: table %.4f, forest %.4f", split.Name, speedOf(table[0]), speedOf(forest[0]))
 		least := speedOf(table[0])
 		if lost, ok := loss[split.Name]; ok {
-			least = 1 - 0.45*lost
+			least = 1 - 0.5*lost
 		}
 		if speedOf(forest[0]) <= least {
 			t.Errorf("without a %s the forest has %.4f, not more than %.4f", split.Name, speedOf(forest[0]), least)
