@@ -70,15 +70,14 @@ func (c *learnCmd) Run(a *app) error {
 	}
 	e, t := m.Expected(), m.Training
 	if c.JSON {
-		return a.printJSON(learnedJSON{m.Device, t.Hash, t.Kernels, t.Groups, t.Trials, m.Changed, len(m.Unread), e.Mean,
-			e.Low, e.High})
+		return a.printJSON(learnedJSON{m.Device, t.Hash, t.Kernels, t.Groups, t.Trials, m.Changed, len(m.Unread),
+			e.Mean, e.Low, e.High})
 	}
 	a.row("%s: %s of %s, %s", m.Device, quantity.Count(t.Trials, "trial"), quantity.Count(t.Kernels, "kernel"),
 		quantity.Count(t.Groups, "stencil"))
 	if m.Changed > 0 {
 		a.row("%s left out: today's compiler makes other kernels of them", quantity.Count(m.Changed, "trial"))
 	}
-	a.row("first picks for stencils that were left out have %.2f of the best, 90 %% of them %.2f to %.2f", e.Mean, e.Low,
-		e.High)
+	a.row("first picks for stencils that were left out have %s", expectationText(e))
 	return nil
 }

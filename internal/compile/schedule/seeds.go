@@ -6,8 +6,8 @@ import "strings"
 // it is another kind of kernel.
 const minSettings = 4
 
-// Each seed has been the best for some stencil (docs/performance-log.md has the measurements): a search that begins with
-// them does not depend on finding it by chance.
+// Each seed has been the best for some stencil (docs/performance-log.md has the measurements): a search that begins
+// with them does not depend on finding it by chance.
 
 // SeedConfigs returns the configurations of the space that are nearest to the seeds of its families. Settings of a
 // seed are in order of importance: what the space does not have is left out from the end.

@@ -196,11 +196,14 @@ func (g *grower) grow(rows []int32, level int) int {
 func (g *grower) question(rows []int32, weight, sum float64) (feature int, bin uint8, ok bool) {
 	best := sum * sum / weight * (1 + 1e-12)
 	left := g.features
+	var weightOf, sumOf [mostBins]float64
 	for _, j := range g.random.Perm(len(g.Features)) {
 		if left == 0 {
 			break
 		}
-		var weights, sums [mostBins]float64
+		weights, sums := weightOf[:len(g.splits[j])+1], sumOf[:len(g.splits[j])+1]
+		clear(weights)
+		clear(sums)
 		bins := g.bins[j]
 		varies := false
 		for _, i := range rows {

@@ -196,3 +196,53 @@ func TestLinearOddities(t *testing.T) {
 		t.Errorf("%v of the one class that there is", p)
 	}
 }
+
+// Newton's method and L-BFGS find the same coefficients.
+func TestOptimisersAgree(t *testing.T) {
+	for seed := range uint64(5) {
+		table := drawn(seed, 120, 4, 2, 5, 0.05, 0.3)
+		for _, ridge := range []float64{1, 0.01} {
+			l, f, err := newLogisticFit(table, ridge)
+			if err != nil {
+				t.Fatal(err)
+			}
+			newton, quasi := f.newton(), f.lbfgs()
+			if a, b := f.loss(newton), f.loss(quasi); math.Abs(a-b) > 1e-8*(1+a) {
+				t.Errorf("seed %d, ridge %v: Newton's loss is %.12g, that of L-BFGS %.12g", seed, ridge, a, b)
+			}
+			for i := range newton {
+				if math.Abs(newton[i]-quasi[i]) > 1e-3 {
+					t.Errorf("seed %d, ridge %v: coefficient %d is %.6f and %.6f", seed, ridge, i, newton[i], quasi[i])
+				}
+			}
+			for _, row := range table.Rows {
+				l.Weights = f.byClass(newton)
+				first := l.Classify(row)
+				l.Weights = f.byClass(quasi)
+				for k, p := range l.Classify(row) {
+					if math.Abs(p-first[k]) > 1e-4 {
+						t.Errorf("seed %d, ridge %v: probabilities %.6f and %.6f", seed, ridge, first[k], p)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Forty classes of sixty features are learned in seconds.
+func TestManyClasses(t *testing.T) {
+	table := drawn(11, 200, 30, 10, 40, 0, 0.2)
+	l, err := NewLogistic(table, 1e-8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	right := 0
+	for i, row := range table.Rows {
+		if Best(l.Classify(row)) == table.Labels[i] {
+			right++
+		}
+	}
+	if right < 198 {
+		t.Errorf("%d of 200 rows that were learned have their class", right)
+	}
+}

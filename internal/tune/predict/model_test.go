@@ -130,7 +130,8 @@ func TestModelFile(t *testing.T) {
 			t.Fatalf("rank %d is %v, and %v by the model that was read", i, x[i], y[i])
 		}
 	}
-	if read.For(&session.Device{API: "cuda", Name: "Another"}) || !read.For(&session.Device{API: "cuda", Name: "A GPU"}) {
+	if read.For(&session.Device{API: "cuda", Name: "Another"}) ||
+		!read.For(&session.Device{API: "cuda", Name: "A GPU"}) {
 		t.Error("the model is of another device")
 	}
 }

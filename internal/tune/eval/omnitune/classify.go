@@ -19,9 +19,13 @@ var classifiers = []struct {
 	name, doc string
 	learn     func(*learn.Table) (learn.Classifier, error)
 }{
+	{"zeror", "the most frequent size", func(t *learn.Table) (learn.Classifier, error) { return learn.NewZeroR(t) }},
 	{"naive bayes", "naive Bayes", func(t *learn.Table) (learn.Classifier, error) { return learn.NewBayes(t) }},
 	{"j48", "a pruned tree by C4.5", func(t *learn.Table) (learn.Classifier, error) {
 		return learn.NewC45(t, learn.C45Options{Leaf: 2, Confidence: 0.25})
+	}},
+	{"logistic", "multinomial logistic regression", func(t *learn.Table) (learn.Classifier, error) {
+		return learn.NewLogistic(t, 0.1) // a ridge of 1e-8, as Weka's, takes thousands of steps here
 	}},
 	{"smo", "linear support vector machines", func(t *learn.Table) (learn.Classifier, error) {
 		return learn.NewSVM(t, 1)
@@ -45,22 +49,28 @@ var fallbacks = []struct {
 	}},
 }
 
-// classifying are the models of all classifiers with all fallbacks.
-func classifying() []Model {
-	var list []Model
+// classifying are a family for each classifier, with all fallbacks.
+func classifying() []Family {
+	var list []Family
 	for _, c := range classifiers {
+		family := Family{learn: func(_ context.Context, s *Suite, from []*Scenario, _ Group) ([]Ranker, error) {
+			table, sizes := fastestOf(s, from)
+			learned, err := c.learn(table)
+			if err != nil {
+				return nil, err
+			}
+			var rankers []Ranker
+			for _, f := range fallbacks {
+				rankers = append(rankers, &classRanker{classifier: learned, sizes: sizes, fallback: f.make(from)})
+			}
+			return rankers, nil
+		}}
 		for _, f := range fallbacks {
-			list = append(list, Model{
-				Name: c.name + ", " + f.name,
-				Doc:  c.doc + "; " + f.doc + " where its size was not run",
-				learn: func(_ context.Context, s *Suite, from []*Scenario, _ Group) (Ranker, error) {
-					r := &classRanker{fallback: f.make(from)}
-					var err error
-					r.classifier, err = c.learn(r.table(s, from))
-					return r, err
-				},
+			family.Models = append(family.Models, Model{
+				c.name + ", " + f.name, c.doc + "; " + f.doc + " where its size was not run",
 			})
 		}
+		list = append(list, family)
 	}
 	return list
 }
@@ -74,25 +84,30 @@ type classRanker struct {
 	predicted  Size
 }
 
-// table has the fastest size of each scenario as its class.
-func (r *classRanker) table(s *Suite, from []*Scenario) *learn.Table {
-	t := &learn.Table{}
+// fastestOf is a table of scenarios and the fastest size of each, and the sizes that its classes are.
+func fastestOf(s *Suite, from []*Scenario) (t *learn.Table, sizes []Size) {
+	t = &learn.Table{}
 	for _, name := range s.Features {
 		t.Features = append(t.Features, learn.Feature{Name: name})
 	}
 	for _, x := range from {
-		if size := x.fastest(); !slices.Contains(r.sizes, size) {
-			r.sizes = append(r.sizes, size)
+		if size := x.fastest(); !slices.Contains(sizes, size) {
+			sizes = append(sizes, size)
 		}
 	}
-	slices.SortFunc(r.sizes, compareSizes)
-	for _, size := range r.sizes {
+	slices.SortFunc(sizes, compareSizes)
+	for _, size := range sizes {
 		t.Classes = append(t.Classes, size.String())
 	}
 	for _, x := range from {
-		t.Rows, t.Labels = append(t.Rows, x.Features), append(t.Labels, slices.Index(r.sizes, x.fastest()))
+		t.Rows, t.Labels = append(t.Rows, x.Features), append(t.Labels, slices.Index(sizes, x.fastest()))
 	}
-	return t
+	return t, sizes
+}
+
+func (r *classRanker) pick(x *Scenario) choice {
+	size := pick(r, x)
+	return choice{size: size, fallback: x.Sizes[size] != r.predicted}
 }
 
 // Score is more for the predicted size than for any other.

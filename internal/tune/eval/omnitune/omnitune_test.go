@@ -5,12 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -52,13 +50,22 @@ func records(seed uint64) []map[string]any {
 	return list
 }
 
-func modelNamed(t *testing.T, name string) Model {
+func familyNamed(t *testing.T, name string) Family {
 	t.Helper()
-	i := slices.IndexFunc(Models, func(m Model) bool { return m.Name == name })
+	i := slices.IndexFunc(Families, func(f Family) bool { return f.Models[0].Name == name })
 	if i < 0 {
-		t.Fatalf("there is no model %s", name)
+		t.Fatalf("there is no family %s", name)
 	}
-	return Models[i]
+	return Families[i]
+}
+
+// speedOf is the mean speed of picks.
+func speedOf(picks []Pick) float64 {
+	total := 0.0
+	for _, p := range picks {
+		total += p.Speed() / float64(len(picks))
+	}
+	return total
 }
 
 func write(t *testing.T, value any, compressed bool) string {
@@ -164,52 +171,73 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
-// The forest removes a third of what the table loses where what it needs to know is among the features, and no model
-// knows anything of a group that is left out: with labels that say nothing, all do as chance does.
+// leftOut are the splits that leave out a device, a kernel or a dataset.
+var leftOut = Splits[2:]
+
+// The guided forest removes a third of what the table loses where what it needs to know is among the features. A second
+// run takes the rows of the first, unless the commit had changes.
 func TestModels(t *testing.T) {
 	s, err := suiteOf(records(1))
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := Run(context.Background(), s, "none", io.Discard)
+	path := filepath.Join(t.TempDir(), "rows.json")
+	keep := func(rows []Row) error { return Merge(path, rows) }
+	var b strings.Builder
+	rows, err := Run(t.Context(), s, leftOut, "abc", &b, nil, keep)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(rows) != len(Models)*len(Splits) {
-		t.Fatalf("%d rows", len(rows))
-	}
+	speeds := 0
 	for _, r := range rows {
-		if !(r.Low <= r.Value && r.Value <= r.High && r.GainLow <= r.Gain && r.Gain <= r.GainHigh) || r.Count != 60 {
+		if !(r.Low <= r.Value && r.Value <= r.High && r.GainLow <= r.Gain && r.Gain <= r.GainHigh) {
 			t.Errorf("%+v", r)
-		}
-		if r.Model == "forest" && r.Split != "kernel" && (r.Removed < 0.35 || r.GainLow <= 0) {
-			t.Errorf("the forest removes %.2f of the table's loss without a %s: %+v", r.Removed, r.Split, r)
 		}
 		if r.Model == Table && (r.Gain != 0 || r.Value != r.Table) {
 			t.Errorf("%+v", r)
 		}
-	}
-	for _, m := range Models {
-		first, err1 := Validate(context.Background(), s, m, Splits[2])
-		second, err2 := Validate(context.Background(), s, m, Splits[2])
-		if err1 != nil || err2 != nil || !reflect.DeepEqual(first, second) {
-			t.Errorf("a second run of %s differs: %v, %v", m.Name, err1, err2)
+		if r.Metric != speedMetric {
+			continue
+		}
+		speeds++
+		if r.Model == guiding.Models[0].Name && r.Split != "kernel" && (r.Removed < 0.35 || r.GainLow <= 0) {
+			t.Errorf("the guided forest removes %.2f of the table's loss without a %s: %+v", r.Removed, r.Split, r)
+		}
+		if r.Count != 60 {
+			t.Errorf("%+v", r)
 		}
 	}
-	path := filepath.Join(t.TempDir(), "rows.json")
-	for range 2 {
-		if err := Merge(path, rows); err != nil {
-			t.Fatal(err)
+	if speeds != len(Models())*len(leftOut) {
+		t.Fatalf("%d rows of speeds", speeds)
+	}
+	kept, err := Known(path)
+	if err != nil || len(kept) != len(rows) {
+		t.Fatalf("%d rows kept of %d: %v", len(kept), len(rows), err)
+	}
+	for commit, anew := range map[string]bool{"abc": false, "abd": true, "": true} {
+		b.Reset()
+		again, err := Run(t.Context(), s, leftOut[2:], commit, &b, kept, func([]Row) error { return nil })
+		if err != nil || (b.Len() > 0) != anew {
+			t.Errorf("commit %s: %s, %v", commit, b.String(), err)
+		}
+		for i := range again {
+			j := slices.IndexFunc(rows, func(r Row) bool { return r.Key() == again[i].Key() })
+			if again[i].Commit = "abc"; j < 0 || rows[j] != again[i] {
+				t.Errorf("a second run differs: %+v", again[i])
+			}
 		}
 	}
-	var b strings.Builder
+	b.Reset()
 	Write(&b, rows)
-	if n := strings.Count(b.String(), "\n"); n != len(rows)+2 {
-		t.Errorf("%d lines", n)
+	for _, want := range []string{"| device of 5 | guided forest |", "Table 7.5: j48, nearest", "| kernel | ",
+		"Without one dataset at a time", "is not known of these scenarios"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is not written", want)
+		}
 	}
 }
 
-// Speeds that have nothing to do with features leave every model at chance.
+// Speeds that have nothing to do with features leave every model at chance, but for those that measure.
 func TestNothingToLearn(t *testing.T) {
 	s, err := suiteOf(records(1))
 	if err != nil {
@@ -220,15 +248,27 @@ func TestNothingToLearn(t *testing.T) {
 		x := &s.Scenarios[i]
 		r.Shuffle(len(x.Speeds), func(a, b int) { x.Speeds[a], x.Speeds[b] = x.Speeds[b], x.Speeds[a] })
 	}
-	for _, m := range Models {
-		for _, split := range Splits {
-			picks, err := Validate(context.Background(), s, m, split)
+	for _, f := range Families {
+		for _, split := range leftOut {
+			lists, err := Validate(t.Context(), s, f, split)
 			if err != nil {
 				t.Fatal(err)
 			}
-			chance := mean(picks, func(p Pick) float64 { return p.Random })
-			if got := Mean(picks); math.Abs(got-chance) > 0.07 {
-				t.Errorf("%s without a %s has %.3f, chance %.3f", m.Name, split.Name, got, chance)
+			// A list of picks at random has a speed in this interval 997 times of 1000.
+			sum, squares := 0.0, 0.0
+			for range 1000 {
+				v := speedOf(atRandom(lists[0], r.IntN))
+				sum, squares = sum+v/1000, squares+v*v/1000
+			}
+			far := 3 * math.Sqrt(squares-sum*sum)
+			for k, m := range f.Models {
+				if strings.HasPrefix(m.Name, "hybrid") {
+					continue
+				}
+				if got := speedOf(lists[k]); math.Abs(got-sum) > far {
+					t.Errorf("%s without a %s has %.3f, chance %.3f, give or take %.3f", m.Name, split.Name, got, sum,
+						far)
+				}
 			}
 		}
 	}
@@ -240,22 +280,22 @@ func TestNoGroups(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Validate(context.Background(), s, modelNamed(t, Table), Splits[0]); err == nil ||
-		!strings.Contains(err.Error(), "the same device") {
+	if _, err := Validate(t.Context(), s, familyNamed(t, Table), Splits[2]); err == nil ||
+		!strings.Contains(err.Error(), "without one device at a time nothing") {
 		t.Error(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Validate(ctx, s, modelNamed(t, Table), Splits[1]); err == nil {
+	if _, err := Validate(ctx, s, familyNamed(t, Table), Splits[3]); err == nil {
 		t.Error("a validation whose context has ended")
 	}
 }
 
-// Where GRIDLOOM_OMNITUNE names the scenarios of Cummins's thesis, the forest removes 35 % of what the table was found
-// to lose on them: .103 without a device, .084 without a kernel, .102 without a dataset. The stand-in has less to learn
-// from.
+// Where GRIDLOOM_OMNITUNE names the scenarios of Cummins's thesis, the guided forest removes half of what the table was
+// found to lose on them: .10 without a device, .08 without a kernel, .10 without a dataset. The stand-in has less to
+// learn from.
 func TestMeasuredScenarios(t *testing.T) {
-	path, loss := os.Getenv("GRIDLOOM_OMNITUNE"), map[string]float64{"device": 0.103, "kernel": 0.084, "dataset": 0.102}
+	path, loss := os.Getenv("GRIDLOOM_OMNITUNE"), map[string]float64{"device": 0.10, "kernel": 0.08, "dataset": 0.10}
 	if path == "" {
 		path, loss = write(t, map[string]any{"data": records(9)}, true), nil
 	}
@@ -263,22 +303,22 @@ func TestMeasuredScenarios(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, split := range Splits {
-		table, err := Validate(context.Background(), s, modelNamed(t, Table), split)
+	for _, split := range leftOut {
+		table, err := Validate(t.Context(), s, familyNamed(t, Table), split)
 		if err != nil {
 			t.Fatal(err)
 		}
-		forest, err := Validate(context.Background(), s, modelNamed(t, "forest"), split)
+		forest, err := Validate(t.Context(), s, guiding, split)
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("%s: table %.4f, forest %.4f", split.Name, Mean(table), Mean(forest))
-		least := Mean(table)
+		t.Logf("%s: table %.4f, forest %.4f", split.Name, speedOf(table[0]), speedOf(forest[0]))
+		least := speedOf(table[0])
 		if lost, ok := loss[split.Name]; ok {
-			least = 1 - 0.65*lost
+			least = 1 - 0.5*lost
 		}
-		if Mean(forest) <= least {
-			t.Errorf("without a %s the forest has %.4f, not more than %.4f", split.Name, Mean(forest), least)
+		if speedOf(forest[0]) <= least {
+			t.Errorf("without a %s the forest has %.4f, not more than %.4f", split.Name, speedOf(forest[0]), least)
 		}
 	}
 }

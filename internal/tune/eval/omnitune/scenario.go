@@ -3,6 +3,7 @@ package omnitune
 import (
 	"cmp"
 	"compress/gzip"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -28,18 +29,33 @@ type Scenario struct {
 	Device, Dataset string
 	Kernel          int       // kernels whose instructions are counted alike have one number
 	Features        []float64 // as the suite names them
+	Synthetic       bool      // a generated kernel
 	Sizes           []Size    // that were run, in order
 	Speeds          []float64 // of the fastest of them, at each
+	Best            float64   // the time of the fastest in milliseconds
 }
 
 // fastest returns the first size that no other is faster than.
 func (x *Scenario) fastest() Size { return x.Sizes[slices.Index(x.Speeds, 1)] }
 
+// time returns the time at one of its sizes, in milliseconds.
+func (x *Scenario) time(size int) float64 { return x.Best / x.Speeds[size] }
+
+// over returns how much faster a scenario is at one of its sizes than at a base, if that was run.
+func (x *Scenario) over(base Size, size int) (float64, bool) {
+	i := slices.Index(x.Sizes, base)
+	if i < 0 {
+		return 0, false
+	}
+	return x.Speeds[size] / x.Speeds[i], true
+}
+
 // Suite is a list of scenarios with the same features.
 type Suite struct {
 	Features  []string
 	Scenarios []Scenario
-	Empty     int // scenarios that were never run, which are left out
+	Empty     int    // scenarios that were never run, which are left out
+	Data      string // tells files apart
 }
 
 // mostBytes is how much a file of scenarios may be.
@@ -77,6 +93,7 @@ func Read(path string) (*Suite, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	s.Data = fmt.Sprintf("%x", sha256.Sum256(text))[:12]
 	return s, nil
 }
 
@@ -129,6 +146,7 @@ func (s *Suite) scenario(r map[string]any) (x *Scenario, kernel string, err erro
 	}
 	text := func(name string) string { return fmt.Sprint(r[name]) }
 	x.Name, x.Device = text("Benchmark"), text("dev_name")
+	x.Synthetic = strings.HasPrefix(x.Name, "[") // its borders, in place of a name
 	x.Dataset = text("DataWidth") + "x" + text("DataHeight")
 	times := map[Size]float64{}
 	for name, v := range r {
@@ -150,12 +168,20 @@ func (s *Suite) scenario(r map[string]any) (x *Scenario, kernel string, err erro
 	if len(times) == 0 {
 		return x, kernel, nil
 	}
-	best := slices.Min(slices.Collect(maps.Values(times)))
+	x.Best = slices.Min(slices.Collect(maps.Values(times)))
 	x.Sizes = slices.SortedFunc(maps.Keys(times), compareSizes)
 	for _, size := range x.Sizes {
-		x.Speeds = append(x.Speeds, best/times[size])
+		x.Speeds = append(x.Speeds, x.Best/times[size])
 	}
 	return x, kernel, nil
+}
+
+// feature returns a feature of a scenario, 0 if there is none of the name.
+func (s *Suite) feature(x *Scenario, name string) float64 {
+	if j := slices.Index(s.Features, name); j >= 0 {
+		return x.Features[j]
+	}
+	return 0
 }
 
 // deviceFeatures are the properties of devices that say what they can do; others are names, or the same everywhere.

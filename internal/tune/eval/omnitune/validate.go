@@ -3,151 +3,80 @@ package omnitune
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
 )
 
-// Split is what a model has not seen of the scenarios that it is asked about.
-type Split struct {
-	Name  string
-	group Group
-}
-
-// Splits leave out a device, a kernel or a dataset.
-var Splits = []Split{
-	{"device", func(x *Scenario) string { return x.Device }},
-	{"kernel", func(x *Scenario) string { return fmt.Sprint(x.Kernel) }},
-	{"dataset", func(x *Scenario) string { return x.Dataset }},
-}
-
-// part are the scenarios of a group, and the others.
-type part struct {
-	name        string
-	own, others []*Scenario
-}
-
-// groupsOf divides scenarios into groups, in the order in which they are met.
-func groupsOf(list []*Scenario, group Group) []part {
-	var names []string
-	for _, x := range list {
-		if name := group(x); !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	parts := make([]part, len(names))
-	for i, name := range names {
-		parts[i].name = name
-		for _, x := range list {
-			if group(x) == name {
-				parts[i].own = append(parts[i].own, x)
-			} else {
-				parts[i].others = append(parts[i].others, x)
-			}
-		}
-	}
-	return parts
-}
-
-// pick returns the index of the size that a ranker takes for the fastest, among those that were run.
-func pick(r Ranker, x *Scenario) int {
-	best, most := 0, 0.0
-	for k, size := range x.Sizes {
-		if score := r.Score(x, size); k == 0 || score > most {
-			best, most = k, score
-		}
-	}
-	return best
-}
-
 // Pick is what a model picked for a scenario.
 type Pick struct {
 	Scenario *Scenario
-	Group    string
-	Size     Size
-	Speed    float64 // of the fastest
-	Random   float64 // the mean of all sizes, which picking at random has
+	Group    string // of the scenario, in the split's intervals
+	Size     int    // of the scenario's sizes
+	Fallback bool   // the size that was predicted was not run
+	Runs     int    // that were measured before
 }
 
-// Validate leaves out each group in turn, and lets a model that has learned from the others pick.
-func Validate(ctx context.Context, s *Suite, m Model, split Split) ([]Pick, error) {
-	all := make([]*Scenario, len(s.Scenarios))
-	for i := range all {
-		all[i] = &s.Scenarios[i]
+// Speed is that of the picked size, of the fastest.
+func (p Pick) Speed() float64 { return p.Scenario.Speeds[p.Size] }
+
+// Validate lets the models of a family learn from the examples of each fold, and pick for the scenarios that were left
+// out. It returns the picks of each model.
+func Validate(ctx context.Context, s *Suite, f Family, split Split) ([][]Pick, error) {
+	folds, err := split.of(s)
+	if err != nil {
+		return nil, err
 	}
-	parts := groupsOf(all, split.group)
-	if len(parts) < 2 {
-		return nil, fmt.Errorf("all scenarios have the same %s: without it nothing is left to learn from", split.Name)
-	}
-	lists, errs := make([][]Pick, len(parts)), make([]error, len(parts))
+	lists, errs := make([][][]Pick, len(folds)), make([]error, len(folds))
 	var running sync.WaitGroup
-	for i, p := range parts {
+	free := make(chan bool, runtime.GOMAXPROCS(0))
+	for i, fold := range folds {
+		free <- true
 		running.Go(func() {
+			defer func() { <-free }()
 			if ctx.Err() != nil {
 				errs[i] = context.Cause(ctx)
 				return
 			}
-			r, err := m.learn(ctx, s, p.others, split.group)
-			if err != nil {
-				errs[i] = fmt.Errorf("%s without %s %s: %w", m.Name, split.Name, p.name, err)
-				return
-			}
-			for _, x := range p.own {
-				k := pick(r, x)
-				random := 0.0
-				for _, v := range x.Speeds {
-					random += v / float64(len(x.Speeds))
-				}
-				lists[i] = append(lists[i], Pick{x, p.name, x.Sizes[k], x.Speeds[k], random})
+			if lists[i], err = picks(ctx, s, f, fold, split); err != nil {
+				errs[i] = fmt.Errorf("%s, %s %s: %w", f.Models[0].Name, split.Name, fold.name, err)
 			}
 		})
 	}
 	running.Wait()
-	for _, err := range errs {
+	all := make([][]Pick, len(f.Models))
+	for i, err := range errs {
 		if err != nil {
 			return nil, err
 		}
+		for k := range all {
+			all[k] = append(all[k], lists[i][k]...)
+		}
 	}
-	return slices.Concat(lists...), nil
+	return all, nil
 }
 
-// Mean is the mean speed of picks.
-func Mean(picks []Pick) float64 { return mean(picks, func(p Pick) float64 { return p.Speed }) }
-
-func mean(picks []Pick, of func(Pick) float64) float64 {
-	s := 0.0
-	for _, p := range picks {
-		s += of(p) / float64(len(picks))
+// picks are those of each model for a fold.
+func picks(ctx context.Context, s *Suite, f Family, fold fold, split Split) ([][]Pick, error) {
+	rankers, err := f.learn(ctx, s, fold.others, split.inner)
+	if err != nil {
+		return nil, err
 	}
-	return s
+	lists := make([][]Pick, len(rankers))
+	for k, r := range rankers {
+		for _, x := range fold.own {
+			c := choose(r, x)
+			lists[k] = append(lists[k], Pick{x, split.unit(x), c.size, c.fallback, c.runs})
+		}
+	}
+	return lists, nil
 }
 
-const draws, drawSeed = 10_000, 1
-
-// interval is the 95 % interval of a mean over picks, of groups drawn anew with replacement: scenarios of a group are
-// no evidence of their own.
-func interval(picks []Pick, of func(i int) float64) (low, high float64) {
-	type total struct{ sum, n float64 }
-	byGroup := map[string]*total{}
-	var groups []*total
-	for i, p := range picks {
-		if byGroup[p.Group] == nil {
-			byGroup[p.Group] = &total{}
-			groups = append(groups, byGroup[p.Group])
-		}
-		byGroup[p.Group].sum += of(i)
-		byGroup[p.Group].n++
+// atRandom picks sizes at random, as often as a model picked.
+func atRandom(picks []Pick, draw func(n int) int) []Pick {
+	list := slices.Clone(picks)
+	for i := range list {
+		list[i] = Pick{Scenario: picks[i].Scenario, Group: picks[i].Group, Size: draw(len(picks[i].Scenario.Sizes))}
 	}
-	r := rand.New(rand.NewPCG(drawSeed, 0))
-	list := make([]float64, draws)
-	for k := range list {
-		var t total
-		for range groups {
-			g := groups[r.IntN(len(groups))]
-			t.sum, t.n = t.sum+g.sum, t.n+g.n
-		}
-		list[k] = t.sum / t.n
-	}
-	slices.Sort(list)
-	return list[draws*25/1000], list[draws*975/1000]
+	return list
 }

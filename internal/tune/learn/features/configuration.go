@@ -59,8 +59,8 @@ func configurationFeatures() []Feature {
 		say("tile_"+axis, "log2 of cells", "Cells of a block along "+axis+"; on the axis that it goes along, all.",
 			"32 threads of 4 cells: 7")
 		say("covered_"+axis, "", "The domain along "+axis+" by the cells of all blocks.", "510 of 512: 0.996")
-		say("cache_block_"+axis, "log2 of cells", "Cells of a cache block along "+axis+"; the domain's if it is not cut.",
-			"64 cells: 6")
+		say("cache_block_"+axis, "log2 of cells",
+			"Cells of a cache block along "+axis+"; the domain's if it is not cut.", "64 cells: 6")
 	}
 	say("threads", "log2 of threads", "Threads of a block.", "block=8x32: 8")
 	say("cells", "cells", "Cells of a thread, in a plane.", "vec=2, rows=4: 8")
