@@ -6,7 +6,7 @@ export CGO_ENABLED = 0
 GOFMT = "$$(go env GOROOT)/bin/gofmt"
 SOURCES = find . -name '*.go' ! -path './.*' ! -path './build/*' ! -path './out/*' ! -path '*/testdata/*'
 
-.PHONY: build test properties fmt lint proof gpu-proof bench gpu-bench
+.PHONY: build test properties fmt lint proof gpu-proof bench gpu-bench models
 
 # A binary built from a checkout knows its commit, which results are kept with.
 COMMIT = $(shell git describe --always --dirty=+changes --abbrev=12 --exclude='*' 2>/dev/null)
@@ -47,6 +47,7 @@ proof: build
 	build/gridloom bench proof --dags --fission inline --pairs 1000 --seed 7000 --json bench/results/proof-dags-inline.json
 	build/gridloom bench proof --dags --fission retime --pairs 4000 --seed 1 --json bench/results/proof-dags-retime.json
 	go test -count=1 -timeout 1h -run '^(TestSpans|TestPipeClusters)$$' ./internal/compile/lower -whole
+	go test -count=1 -timeout 1h -run TestProgramsHaveVariants ./internal/tune/eval/contest -whole
 
 # Kernels of every kind on a GPU against the simulator, two hundred random plans of every
 # example, and kernels of several iterations against single ones at full size, every cell.

@@ -64,11 +64,10 @@ func gpu(t testing.TB, b *ir.Binding) lower.Options {
 
 // drawer draws variants of a program.
 type drawer struct {
-	o        lower.Options
-	choices  []lower.Choice
-	families [][]*schedule.Counter // of each choice
-	rng      *rand.Rand
-	drawn    map[string]int // how often a family was
+	o       lower.Options
+	choices []lower.Choice
+	rng     *rand.Rand
+	drawn   map[string]int // how often a family was
 }
 
 func newDrawer(t testing.TB, b *ir.Binding, seed uint64) *drawer {
@@ -78,14 +77,18 @@ func newDrawer(t testing.TB, b *ir.Binding, seed uint64) *drawer {
 	if d.choices, err = lower.Choices(b.Program, d.o); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range d.choices {
-		var list []*schedule.Counter
-		for i := range c.Space.Families {
-			list = append(list, schedule.Space{Families: c.Space.Families[i : i+1]}.Counter())
-		}
-		d.families = append(d.families, list)
-	}
 	return d
+}
+
+// config draws a configuration of a random family.
+func (d *drawer) config(s schedule.Space) schedule.Config {
+	f := &s.Families[d.rng.IntN(len(s.Families))]
+	for {
+		c := f.Choose(func(p *schedule.Param) schedule.Value { return p.Values[d.rng.IntN(len(p.Values))] })
+		if s.Has(c) {
+			return c
+		}
+	}
 }
 
 // draw lowers the program by a random configuration of a random family for each of its kernels.
@@ -93,8 +96,8 @@ func (d *drawer) draw(t testing.TB) (*kernel.Module, schedule.Plan) {
 	t.Helper()
 	for range 100 {
 		d.o.Plan = schedule.Plan{}
-		for i, c := range d.choices {
-			c.Config = d.families[i][d.rng.IntN(len(d.families[i]))].Draw(d.rng)
+		for _, c := range d.choices {
+			c.Config = d.config(c.Space)
 			d.o.Plan.Kernels = append(d.o.Plan.Kernels, c.Kernel)
 		}
 		m, err := lower.Program(d.o.Bound.Program, d.o)
