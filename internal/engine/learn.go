@@ -35,28 +35,17 @@ const recordingEnding = ".jsonl.gz"
 
 // Learn makes a model. Trials of other versions are left out.
 func Learn(ctx context.Context, r LearnRequest) (*Learned, error) {
-	s := r.Store
+	var list []*predict.Recorded
+	var err error
+	out := &Learned{}
 	if r.Recordings != "" {
-		folder, err := disk.NewFolder("", "gridloom-learn-")
-		if err != nil {
-			return nil, err
-		}
-		defer folder.Remove()
-		own, err := sqlite.Open(ctx, filepath.Join(folder.Path, "store.db"), sqlite.Options{})
-		if err != nil {
-			return nil, err
-		}
-		defer own.Close()
-		if err := importAll(ctx, own, r.Recordings); err != nil {
-			return nil, err
-		}
-		s = own
+		list, out.Unread, err = recordings(ctx, r.Recordings, r.Device)
+	} else {
+		list, out.Unread, err = predict.Read(ctx, r.Store, store.Filter{Device: r.Device})
 	}
-	list, unread, err := predict.Read(ctx, s, store.Filter{Device: r.Device})
 	if err != nil {
 		return nil, err
 	}
-	out := &Learned{Unread: unread}
 	if out.Changed, err = predict.DropChanged(ctx, list); err != nil {
 		return nil, err
 	}
@@ -64,13 +53,43 @@ func Learn(ctx context.Context, r LearnRequest) (*Learned, error) {
 	if err := oneDevice(list); err != nil {
 		return nil, err
 	}
-	if len(list) == 0 && len(unread) > 0 {
-		u := unread[0]
-		return nil, fmt.Errorf("nothing to learn from: %d sessions cannot be read, such as %s of %s: %w", len(unread),
-			u.Session, u.Program, u.Err)
+	if len(list) == 0 && len(out.Unread) > 0 {
+		u := out.Unread[0]
+		return nil, fmt.Errorf("nothing to learn from: %d sessions cannot be read, such as %s of %s: %w",
+			len(out.Unread), u.Session, u.Program, u.Err)
 	}
 	out.Model, err = predict.Train(ctx, list, r.Progress)
 	return out, err
+}
+
+// Recordings returns the kernels that the recordings in a folder have, of one device.
+func Recordings(ctx context.Context, folder, device string) ([]*predict.Recorded, error) {
+	list, _, err := recordings(ctx, folder, device)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, requestf("recordings "+folder, "no kernel of the current versions was recorded")
+	}
+	return list, oneDevice(list)
+}
+
+// recordings reads recordings through a store of their own.
+func recordings(ctx context.Context, folder, device string) ([]*predict.Recorded, []predict.Unread, error) {
+	own, err := disk.NewFolder("", "gridloom-learn-")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer own.Remove()
+	s, err := sqlite.Open(ctx, filepath.Join(own.Path, "store.db"), sqlite.Options{})
+	if err != nil {
+		return nil, nil, err
+	}
+	defer s.Close()
+	if err := importAll(ctx, s, folder); err != nil {
+		return nil, nil, err
+	}
+	return predict.Read(ctx, s, store.Filter{Device: device})
 }
 
 // oneDevice refuses kernels that were measured on several devices.

@@ -14,11 +14,11 @@ func TestBuiltin(t *testing.T) {
 		t.Fatalf("%v, %v", m, err)
 	}
 	list := readAll(t)
-	all := make([]*examples, len(list))
+	all := make([]*Examples, len(list))
 	groups := map[string]bool{}
 	for i, r := range list {
-		all[i] = &examples{Recorded: r, group: r.Group()}
-		groups[all[i].group] = true
+		all[i] = &Examples{Recorded: r, Stencil: r.Group()}
+		groups[all[i].Stencil] = true
 	}
 	if got := training(all, len(groups)); got != m.Training {
 		t.Errorf("the model was made of %+v, and the recordings are %+v: make models makes it anew", m.Training, got)

@@ -94,7 +94,7 @@ func TestTrain(t *testing.T) {
 	for _, tree := range m.Speed.Trees {
 		total += m.Speed.Rate * tree[0].Value // the mean that its questions begin from
 	}
-	row := newExamples(&Recorded{Kernel: unseen.Kernel, Best: 1, Trials: []Trial{{Config: ranked[0].Config}}}).rows[0]
+	row := Describe(&Recorded{Kernel: unseen.Kernel, Best: 1, Trials: []Trial{{Config: ranked[0].Config}}}).Rows[0]
 	if want := m.Speed.Predict(row); math.Abs(total-want) > 1e-9 {
 		t.Errorf("the reasons add up to %v, and the prediction is %v", total, want)
 	}

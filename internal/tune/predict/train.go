@@ -18,34 +18,7 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/learn/features"
 )
 
-// examples are recorded kernels as rows of features with what is to be predicted.
-type examples struct {
-	*Recorded
-	group   string
-	program []float64   // features
-	rows    [][]float64 // features of the program and of each trial's configuration
-	targets []float64   // the logarithm of each trial's fraction
-	drawn   []bool      // whether a trial's configuration is a candidate: others were chosen for being fast
-}
-
-// newExamples describes a kernel and its trials.
-func newExamples(r *Recorded) *examples {
-	e := &examples{Recorded: r, group: r.Group(), program: features.Program(r.Bound, r.Call)}
-	of := features.NewConfigurations(r.Bound, r.Call, r.Target.Machine, r.Space)
-	candidates := map[string]bool{}
-	for _, c := range Candidates(r.Space, len(r.Trials)) {
-		candidates[c.String()] = true
-	}
-	for i := range r.Trials {
-		t := &r.Trials[i]
-		e.rows = append(e.rows, slices.Concat(e.program, of.Of(t.Config)))
-		e.targets = append(e.targets, math.Log(max(Floor, r.Fraction(t))))
-		e.drawn = append(e.drawn, candidates[t.Config.String()])
-	}
-	return e
-}
-
-// options are those of the trees: what cross-validation over groups has found best (docs/performance-log.md).
+// options are those of the trees. They were chosen beforehand, and not by what models of them come to.
 var options = learn.BoostedOptions{Trees: 300, Depth: 7, Rate: 0.08, Part: 0.6, Features: 35, Leaf: 8, Seed: 1}
 
 // folds is how many parts the groups are divided into: each is left out once.
@@ -61,12 +34,12 @@ func Train(ctx context.Context, list []*Recorded, progress func(done, all int)) 
 			return nil, fmt.Errorf("%s and %s: a model is made of one device", list[0].Device, r.Device)
 		}
 	}
-	all := make([]*examples, len(list))
+	all := make([]*Examples, len(list))
 	groups := map[string]int{}
 	for i, r := range list {
-		all[i] = newExamples(r)
-		if _, ok := groups[all[i].group]; !ok {
-			groups[all[i].group] = len(groups)
+		all[i] = Describe(r)
+		if _, ok := groups[all[i].Stencil]; !ok {
+			groups[all[i].Stencil] = len(groups)
 		}
 	}
 	if len(groups) < 2 {
@@ -85,7 +58,7 @@ func Train(ctx context.Context, list []*Recorded, progress func(done, all int)) 
 }
 
 // learn grows the trees of all kernels, and those of all but each part of the groups, whose picks tell what to expect.
-func (m *Model) learn(ctx context.Context, all []*examples, groups map[string]int, progress func(done, all int)) error {
+func (m *Model) learn(ctx context.Context, all []*Examples, groups map[string]int, progress func(done, all int)) error {
 	parts := min(folds, len(groups))
 	picks := make([][]float64, parts)
 	var mutex sync.Mutex
@@ -97,8 +70,8 @@ func (m *Model) learn(ctx context.Context, all []*examples, groups map[string]in
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			out := func(e *examples) bool { return groups[e.group]%parts == part }
-			b, err := boosted(all, out)
+			out := func(e *Examples) bool { return groups[e.Stencil]%parts == part }
+			b, err := Fit(without(all, out))
 			if err != nil {
 				return err
 			}
@@ -127,25 +100,18 @@ func (m *Model) learn(ctx context.Context, all []*examples, groups map[string]in
 	return nil
 }
 
-// boosted trains on the kernels that are not left out.
-func boosted(all []*examples, out func(*examples) bool) (*learn.Boosted, error) {
-	n := &learn.Numbers{Features: featureNames()}
-	for _, e := range all {
-		if !out(e) {
-			n.Rows = append(n.Rows, e.rows...)
-			n.Targets = append(n.Targets, e.targets...)
-		}
-	}
-	return learn.NewBoosted(n, options)
+// without returns the examples that are not left out.
+func without(all []*Examples, out func(*Examples) bool) []*Examples {
+	return slices.DeleteFunc(slices.Clone(all), out)
 }
 
 // firstPick returns the fraction that the candidate of the best prediction has. Where no candidate was tried, as in the
 // sessions of a search, it is picked among all that was: that these were chosen makes it look better than it is.
-func (e *examples) firstPick(b *learn.Boosted) float64 {
+func (e *Examples) firstPick(b *learn.Boosted) float64 {
 	best, most := 0, math.Inf(-1)
-	any := slices.Contains(e.drawn, true)
-	for i, row := range e.rows {
-		if any && !e.drawn[i] {
+	any := slices.Contains(e.Drawn, true)
+	for i, row := range e.Rows {
+		if any && !e.Drawn[i] {
 			continue
 		}
 		if y := b.Predict(row); y > most {
@@ -156,11 +122,11 @@ func (e *examples) firstPick(b *learn.Boosted) float64 {
 }
 
 // training describes what is learned from.
-func training(all []*examples, groups int) Training {
+func training(all []*Examples, groups int) Training {
 	t := Training{Kernels: len(all), Groups: groups}
 	h := sha256.New()
 	for _, e := range all {
-		fmt.Fprintf(h, "%s\n%s\n%s\n", e.Device, e.Name, e.group)
+		fmt.Fprintf(h, "%s\n%s\n%s\n", e.Device, e.Name, e.Stencil)
 		for i := range e.Trials {
 			x := &e.Trials[i]
 			fmt.Fprintf(h, "%s %g\n", x.Config, x.Seconds)
@@ -172,22 +138,22 @@ func training(all []*examples, groups int) Training {
 }
 
 // describe keeps the programs and how far they are from each other.
-func (m *Model) describe(all []*examples) {
+func (m *Model) describe(all []*Examples) {
 	n := len(features.OfProgram)
 	m.Scale.Units = make([]float64, n)
 	for j := range n {
 		mean, square := 0.0, 0.0
 		for _, e := range all {
-			mean += e.program[j] / float64(len(all))
+			mean += e.Program[j] / float64(len(all))
 		}
 		for _, e := range all {
-			square += (e.program[j] - mean) * (e.program[j] - mean) / float64(len(all))
+			square += (e.Program[j] - mean) * (e.Program[j] - mean) / float64(len(all))
 		}
 		m.Scale.Units[j] = rounded(max(math.Sqrt(square), 1e-3), 4)
 	}
 	for _, e := range all {
 		x := Example{Name: e.Name}
-		for _, v := range e.program {
+		for _, v := range e.Program {
 			x.Features = append(x.Features, rounded(v, 6))
 		}
 		m.Programs = append(m.Programs, x)
@@ -196,8 +162,8 @@ func (m *Model) describe(all []*examples) {
 	for i, e := range all {
 		least := math.Inf(1)
 		for j, o := range all {
-			if i != j && o.group != e.group {
-				least = min(least, m.distance(e.program, m.Programs[j].Features))
+			if i != j && o.Stencil != e.Stencil {
+				least = min(least, m.distance(e.Program, m.Programs[j].Features))
 			}
 		}
 		nearest = append(nearest, least)
@@ -218,11 +184,11 @@ func (m *Model) distance(a, b []float64) float64 {
 
 // shorten gives the numbers of trees fewer digits: questions the shortest that tell the same examples apart, answers
 // four decimals. A model's file is to be small.
-func shorten(b *learn.Boosted, all []*examples) {
-	values := make([][]float64, len(all[0].rows[0]))
+func shorten(b *learn.Boosted, all []*Examples) {
+	values := make([][]float64, len(all[0].Rows[0]))
 	for j := range values {
 		for _, e := range all {
-			for _, row := range e.rows {
+			for _, row := range e.Rows {
 				values[j] = append(values[j], row[j])
 			}
 		}

@@ -1,0 +1,129 @@
+package learning
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/gridloom/gridloom/internal/tune/predict"
+)
+
+// near is the part of the best candidate's speed that runs are counted to, and mostRuns where counting ends.
+const (
+	near     = 0.9
+	mostRuns = 50
+)
+
+// Metric is what is judged, of one kernel.
+type Metric struct {
+	Name string
+	Doc  string
+	// Geometric says that means over kernels are geometric.
+	Geometric bool
+	of        func(j *judged) float64
+}
+
+// Metrics are all of them.
+var Metrics = []Metric{
+	{"first pick", "share of the best that was recorded", true, func(j *judged) float64 { return j.fraction[0] }},
+	{"first pick of candidates", "share of the best candidate", true,
+		func(j *judged) float64 { return j.fraction[0] / j.best }},
+	{"best of 5", "share of the best candidate", true,
+		func(j *judged) float64 { return slices.Max(j.fraction[:min(5, len(j.fraction))]) / j.best }},
+	{"runs to 90 %", "candidates run until one has 0.9 of the best of them, 50 at most", false, (*judged).runs},
+	{"correlation", "of predicted and measured logarithms of fractions", false, (*judged).correlation},
+}
+
+// judged are the candidates of a kernel in the order of a model.
+type judged struct {
+	fraction []float64 // of the best that was recorded
+	score    []float64
+	best     float64 // the largest fraction
+}
+
+// judge orders a kernel's candidates by their scores; false if it has none that ran.
+func judge(e *predict.Examples, score func(e *predict.Examples, trial int) float64) (*judged, bool) {
+	type candidate struct{ fraction, score float64 }
+	var list []candidate
+	for i := range e.Trials {
+		if e.Drawn[i] {
+			list = append(list, candidate{e.Fraction(&e.Trials[i]), score(e, i)})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b candidate) int {
+		switch {
+		case a.score > b.score:
+			return -1
+		case a.score < b.score:
+			return 1
+		}
+		return 0
+	})
+	j := &judged{}
+	for _, c := range list {
+		j.fraction, j.score = append(j.fraction, c.fraction), append(j.score, c.score)
+		j.best = max(j.best, c.fraction)
+	}
+	return j, j.best > 0
+}
+
+// runs counts the candidates until one is near the best.
+func (j *judged) runs() float64 {
+	i := slices.IndexFunc(j.fraction, func(f float64) bool { return f >= near*j.best })
+	return float64(min(i+1, mostRuns))
+}
+
+// correlation is Pearson's, of scores and the logarithms of fractions that models learn; 0 if either is constant.
+func (j *judged) correlation() float64 {
+	n := float64(len(j.score))
+	logs := make([]float64, len(j.score))
+	var meanA, meanB float64
+	for i, s := range j.score {
+		logs[i] = math.Log(max(predict.Floor, j.fraction[i]))
+		meanA, meanB = meanA+s/n, meanB+logs[i]/n
+	}
+	var ab, aa, bb float64
+	for i, s := range j.score {
+		ab += (s - meanA) * (logs[i] - meanB)
+		aa += (s - meanA) * (s - meanA)
+		bb += (logs[i] - meanB) * (logs[i] - meanB)
+	}
+	if aa == 0 || bb == 0 {
+		return 0
+	}
+	return ab / math.Sqrt(aa*bb)
+}
+
+// atRandom is what random orders of a kernel's candidates come to: the mean of some.
+func atRandom(j *judged, of func(*judged) float64, geometric bool, seed uint64) float64 {
+	const orders = 200
+	r := rand.New(rand.NewPCG(seed, 1))
+	x := &judged{fraction: slices.Clone(j.fraction), score: make([]float64, len(j.score)), best: j.best}
+	total := 0.0
+	for range orders {
+		r.Shuffle(len(x.fraction), func(a, b int) { x.fraction[a], x.fraction[b] = x.fraction[b], x.fraction[a] })
+		for i := range x.score {
+			x.score[i] = float64(len(x.score) - i)
+		}
+		total += scale(of(x), geometric) / orders
+	}
+	return unscale(total, geometric)
+}
+
+// least is the smallest share that a geometric mean takes: a pick that cannot run has it.
+const least = 1e-3
+
+// scale is what means are taken of.
+func scale(x float64, geometric bool) float64 {
+	if geometric {
+		return math.Log(max(least, x))
+	}
+	return x
+}
+
+func unscale(x float64, geometric bool) float64 {
+	if geometric {
+		return math.Exp(x)
+	}
+	return x
+}

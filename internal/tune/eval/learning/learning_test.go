@@ -1,0 +1,146 @@
+package learning
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/tune/learn/features"
+	"github.com/gridloom/gridloom/internal/tune/predict"
+)
+
+// made makes a kernel of a stencil with trials of given fractions; a trial's features are drawn, but for the first,
+// which is given.
+func made(name string, fractions, first []float64, seed uint64) *predict.Examples {
+	r := rand.New(rand.NewPCG(seed, 7))
+	e := &predict.Examples{Recorded: &predict.Recorded{Kernel: &predict.Kernel{Name: name}, Best: 1}, Stencil: name}
+	for i, f := range fractions {
+		t := predict.Trial{Config: schedule.Config{Family: "tile"}.With("block", schedule.Int(int64(i)))}
+		if f > 0 {
+			t.Seconds = 1 / f
+		}
+		e.Trials = append(e.Trials, t)
+		row := make([]float64, len(features.OfProgram)+len(features.OfConfiguration))
+		for j := range row {
+			row[j] = r.Float64()
+		}
+		row[0] = first[i]
+		e.Rows = append(e.Rows, row)
+		e.Targets = append(e.Targets, math.Log(max(predict.Floor, f)))
+		e.Drawn = append(e.Drawn, true)
+	}
+	return e
+}
+
+// What is judged of an order is what one counts by hand. Trials that a search chose are no candidates.
+func TestJudge(t *testing.T) {
+	fractions := []float64{0.2, 0.5, 0, 0.8, 0.75, 0.4, 1}
+	e := made("a", fractions, fractions, 1)
+	e.Drawn[6] = false
+	scores := []float64{1, 6, 5, 2, 3, 4, 9}
+	j, ok := judge(e, func(_ *predict.Examples, i int) float64 { return scores[i] })
+	if !ok || !slices.Equal(j.fraction, []float64{0.5, 0, 0.4, 0.75, 0.8, 0.2}) || j.best != 0.8 {
+		t.Fatalf("%+v, %v", j, ok)
+	}
+	want := map[string]float64{
+		"first pick": 0.5, "first pick of candidates": 0.625, "best of 5": 1, "runs to 90 %": 4,
+	}
+	for _, m := range Metrics {
+		if w, ok := want[m.Name]; ok && math.Abs(m.of(j)-w) > 1e-12 {
+			t.Errorf("%s is %v, not %v", m.Name, m.of(j), w)
+		}
+	}
+	perfect, _ := judge(e, func(e *predict.Examples, i int) float64 { return e.Targets[i] })
+	if c := perfect.correlation(); math.Abs(c-1) > 1e-12 {
+		t.Errorf("a model that is right has a correlation of %v", c)
+	}
+	constant, _ := judge(e, func(*predict.Examples, int) float64 { return 3 })
+	if c := constant.correlation(); c != 0 {
+		t.Errorf("a model that says the same of all has a correlation of %v", c)
+	}
+	none := made("b", []float64{0, 0}, []float64{0, 0}, 2)
+	if _, ok := judge(none, func(*predict.Examples, int) float64 { return 0 }); ok {
+		t.Error("a kernel of which nothing ran is judged")
+	}
+	late := made("c", append(slices.Repeat([]float64{0.1}, 80), 1), make([]float64, 81), 3)
+	j, _ = judge(late, func(*predict.Examples, int) float64 { return 0 })
+	if got := j.runs(); got != mostRuns {
+		t.Errorf("%v runs are counted", got)
+	}
+}
+
+// The table knows the mean of a configuration over other kernels, and of all where it has none.
+func TestTable(t *testing.T) {
+	a := made("a", []float64{0.2, 1}, []float64{0, 0}, 1)
+	b := made("b", []float64{0.4, 0.5}, []float64{0, 0}, 2)
+	score, err := byTable([]*predict.Examples{a, b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := made("c", []float64{1, 1, 1}, []float64{0, 0, 0}, 3)
+	for i, want := range []float64{0.3, 0.75, 0.525} {
+		if got := score(c, i); math.Abs(got-want) > 1e-12 {
+			t.Errorf("configuration %d has %v, not %v", i, got, want)
+		}
+	}
+}
+
+// study makes stencils whose fractions follow the first feature, or follow nothing.
+func study(follows bool) []*predict.Examples {
+	var all []*predict.Examples
+	r := rand.New(rand.NewPCG(5, 5))
+	for s := range 15 {
+		var fractions, first []float64
+		for range 30 {
+			x := r.Float64()
+			f := 0.1 + 0.9*x
+			if !follows {
+				f = 0.1 + 0.9*r.Float64()
+			}
+			fractions, first = append(fractions, f), append(first, x)
+		}
+		all = append(all, made(fmt.Sprint("stencil ", s), fractions, first, uint64(s)))
+	}
+	return all
+}
+
+// A model finds what decides, and beats the table; where nothing decides it is like random orders: nothing leaks from
+// the part that is left out.
+func TestEvaluate(t *testing.T) {
+	thirds := Split{"third", func(e *predict.Examples, _ map[string]int) string {
+		return fmt.Sprint(len(e.Name)%2, strings.HasSuffix(e.Name, "1"))
+	}}
+	for _, follows := range []bool{true, false} {
+		all := study(follows)
+		results, err := validate(t.Context(), all, thirds, nil, io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, p := range Pickers {
+			r := row(results, all, i, 0, Row{Model: p.Name})
+			five := row(results, all, i, 4, Row{Model: p.Name})
+			switch {
+			case p.Name != Own && p.Name != "forest":
+			case follows && (r.Value < 0.88 || r.GainLow <= 0 || five.Value < 0.93):
+				t.Errorf("%s picks %.3f (gain %.3f to %.3f), correlation %.3f, where a feature decides", p.Name, r.Value,
+					r.GainLow, r.GainHigh, five.Value)
+			case !follows && (math.Abs(five.Value) > 0.15 || r.Random < r.Low-0.05 || r.Random > r.High+0.05):
+				t.Errorf("%s picks %.3f (%.3f to %.3f), random %.3f, correlation %.3f, where nothing decides", p.Name,
+					r.Value, r.Low, r.High, r.Random, five.Value)
+			}
+			if r.Groups != 15 || r.Kernels != 15 || !(r.Low <= r.Value && r.Value <= r.High) {
+				t.Errorf("%+v", r)
+			}
+		}
+	}
+	one := Split{"all", func(*predict.Examples, map[string]int) string { return "" }}
+	if _, err := validate(t.Context(), study(true), one, nil, io.Discard); err == nil ||
+		!strings.Contains(err.Error(), "nothing is left to learn from") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,80 @@
+package learning
+
+import (
+	"math"
+
+	"github.com/gridloom/gridloom/internal/tune/learn"
+	"github.com/gridloom/gridloom/internal/tune/predict"
+)
+
+// Picker is a model that is judged.
+type Picker struct {
+	Name string
+	// Learn returns a function that scores the trials of a kernel: the higher, the faster.
+	Learn func(all []*predict.Examples) (func(e *predict.Examples, trial int) float64, error)
+}
+
+// The baselines, and the model that Gridloom has.
+const (
+	ZeroR = "zeror" // all candidates are alike: the first is as good as any
+	Table = "table" // the mean fraction of the same configuration, without features
+	Own   = "boosted"
+)
+
+// Pickers are the models, the baselines first.
+var Pickers = []Picker{
+	{ZeroR, func([]*predict.Examples) (func(*predict.Examples, int) float64, error) {
+		return func(*predict.Examples, int) float64 { return 0 }, nil
+	}},
+	{Table, byTable},
+	{"5-nn", regressor(func(n *learn.Numbers) (learn.Regressor, error) {
+		return learn.NewNearest(n, componentShare, neighbours)
+	})},
+	{"forest", regressor(func(n *learn.Numbers) (learn.Regressor, error) {
+		return learn.NewForest(n, learn.ForestOptions{Trees: 50, Leaf: 4, Seed: 1})
+	})},
+	{Own, func(all []*predict.Examples) (func(*predict.Examples, int) float64, error) {
+		b, err := predict.Fit(all)
+		return func(e *predict.Examples, i int) float64 { return b.Predict(e.Rows[i]) }, err
+	}},
+}
+
+// Lift's model: components with 95 % of the variance, five neighbours (Remmelg et al. 2020, section 5).
+const (
+	componentShare = 0.95
+	neighbours     = 5
+)
+
+// regressor makes a picker of a learner of numbers.
+func regressor(learner func(*learn.Numbers) (learn.Regressor, error)) func([]*predict.Examples) (
+	func(*predict.Examples, int) float64, error) {
+	return func(all []*predict.Examples) (func(*predict.Examples, int) float64, error) {
+		m, err := learner(predict.Numbers(all))
+		return func(e *predict.Examples, i int) float64 { return m.Predict(e.Rows[i]) }, err
+	}
+}
+
+// byTable scores a configuration by its mean fraction over other kernels. One that no other has is as fast as all are
+// in the mean.
+func byTable(all []*predict.Examples) (func(*predict.Examples, int) float64, error) {
+	type sum struct{ total, n float64 }
+	of := map[string]*sum{}
+	every := sum{}
+	for _, e := range all {
+		for i := range e.Trials {
+			text := e.Trials[i].Config.String()
+			if of[text] == nil {
+				of[text] = &sum{}
+			}
+			x := e.Fraction(&e.Trials[i])
+			of[text].total, of[text].n = of[text].total+x, of[text].n+1
+			every.total, every.n = every.total+x, every.n+1
+		}
+	}
+	return func(e *predict.Examples, i int) float64 {
+		if s := of[e.Trials[i].Config.String()]; s != nil {
+			return s.total / s.n
+		}
+		return every.total / math.Max(1, every.n)
+	}, nil
+}
