@@ -123,15 +123,15 @@ func TestEvaluate(t *testing.T) {
 		}
 		for i, p := range Pickers {
 			r := row(results, all, i, 0, Row{Model: p.Name})
-			five := row(results, all, i, 4, Row{Model: p.Name})
+			related := row(results, all, i, 4, Row{Model: p.Name})
 			switch {
 			case p.Name != Own && p.Name != "forest":
-			case follows && (r.Value < 0.88 || r.GainLow <= 0 || five.Value < 0.93):
-				t.Errorf("%s picks %.3f (gain %.3f to %.3f), correlation %.3f, where a feature decides", p.Name, r.Value,
-					r.GainLow, r.GainHigh, five.Value)
-			case !follows && (math.Abs(five.Value) > 0.15 || r.Random < r.Low-0.05 || r.Random > r.High+0.05):
-				t.Errorf("%s picks %.3f (%.3f to %.3f), random %.3f, correlation %.3f, where nothing decides", p.Name,
-					r.Value, r.Low, r.High, r.Random, five.Value)
+			case follows && (r.Value < 0.88 || r.GainLow <= 0 || related.Value < 0.93):
+				t.Errorf("%s picks %.3f (gain %.3f to %.3f), correlation %.3f, where a feature decides", p.Name,
+					r.Value, r.GainLow, r.GainHigh, related.Value)
+			case !follows && (math.Abs(related.Value) > 0.15 || r.Random < r.Low-0.05 || r.Random > r.High+0.05):
+				t.Errorf("%s picks %.3f (%.3f to %.3f), random %.3f, correlation %.3f, where nothing decides",
+					p.Name, r.Value, r.Low, r.High, r.Random, related.Value)
 			}
 			if r.Groups != 15 || r.Kernels != 15 || !(r.Low <= r.Value && r.Value <= r.High) {
 				t.Errorf("%+v", r)
