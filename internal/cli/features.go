@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
@@ -23,7 +24,7 @@ type featuresCmd struct {
 }
 
 func (c *featuresCmd) Help() string {
-	return `Prints the numbers by which learners know a program's kernels, as a plan makes them: counted on the kernels, which are not compiled. Every number stands with its unit and its meaning.
+	return `Prints the numbers by which learners know a program's kernels, as a plan makes them: of the program and of each configuration, which models predict from, and of the kernels, on which they are counted. Nothing is compiled. Every number stands with its unit and its meaning.
 
 Examples:
 
@@ -63,10 +64,15 @@ func (c *featuresCmd) Run(a *app) error {
 	if err != nil {
 		return engine.BadPlan(o.Plan, err)
 	}
-	groups, err := variantFeatures(m, b)
+	groups, err := paperFeatures(b, o)
+	if err != nil {
+		return engine.BadPlan(o.Plan, err)
+	}
+	variants, err := variantFeatures(m, b)
 	if err != nil {
 		return err
 	}
+	groups = append(groups, variants...)
 	if c.JSON {
 		return a.printJSON(groups)
 	}
@@ -75,7 +81,7 @@ func (c *featuresCmd) Run(a *app) error {
 
 // featureGroup is what --json prints: the features of one thing of a kind.
 type featureGroup struct {
-	Group    string         `json:"group"`            // what is described: a variant
+	Group    string         `json:"group"`            // what is described: a program, a configuration, a variant
 	Part     string         `json:"part,omitempty"`   // the kernel of the plan
 	Kernel   string         `json:"kernel,omitempty"` // the kernel that one of its launches runs
 	Features []featureValue `json:"features"`
@@ -97,6 +103,31 @@ func newFeatureGroup(group string, of []features.Feature, values []float64) feat
 		g.Features = append(g.Features, featureValue{f.Name, values[i], f.Unit, f.Doc, f.Example, f.Source})
 	}
 	return g
+}
+
+// paperFeatures describes the call of each kernel of the plan, and the kernel's configuration: what is known before
+// anything is lowered.
+func paperFeatures(b *ir.Binding, o lower.Options) ([]featureGroup, error) {
+	choices, err := lower.Choices(b.Program, o)
+	if err != nil {
+		return nil, err
+	}
+	list := []featureGroup{}
+	for _, c := range choices {
+		i := slices.IndexFunc(b.Program.Calls, func(s *ir.Call) bool { return s.Name == c.Call })
+		if i < 0 || c.Depth > 1 {
+			continue // several iterations
+		}
+		call := b.Program.Calls[i]
+		g := newFeatureGroup("program", features.OfProgram, features.Program(b, call))
+		g.Part = c.ID()
+		list = append(list, g)
+		of := features.NewConfigurations(b, call, o.Machine, c.Space)
+		g = newFeatureGroup("configuration", features.OfConfiguration, of.Of(c.Config))
+		g.Part = c.ID()
+		list = append(list, g)
+	}
+	return list, nil
 }
 
 // variantFeatures describes every launch of a lowered program.
@@ -130,7 +161,11 @@ func variantFeatures(m *kernel.Module, b *ir.Binding) ([]featureGroup, error) {
 // printFeatures prints groups for people.
 func printFeatures(a *app, groups []featureGroup) error {
 	for _, g := range groups {
-		a.row("%s %s, kernel %s", g.Group, g.Part, g.Kernel)
+		head := g.Group + " " + g.Part
+		if g.Kernel != "" {
+			head += ", kernel " + g.Kernel
+		}
+		a.row("%s", head)
 		t := newTable(a, column{head: "  feature"}, column{head: "value", right: true}, column{head: "unit"},
 			column{head: "meaning"})
 		for _, f := range g.Features {
