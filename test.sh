@@ -69,11 +69,12 @@ export GODEBUG=memprofilerate=0
 
 # Packages whose code runs on several threads. The race detector needs cgo.
 concurrent="./internal/run/... ./internal/tune/measure ./internal/tune/tuner ./internal/tune/store/... \
-./internal/tune/eval/omnitune"
+./internal/tune/eval/omnitune ./internal/tune/predict"
 say "Race detector: $concurrent"
 # What one goroutine does alone takes minutes under the detector; it is tested without it below.
 alone='TestFormerSpellings|TestLocalsOutliveTheirSources'
 alone="$alone|TestConformance/(Bombs|FilterIsDefined|FormerSpellings|BadFiles)"
+alone="$alone|TestModels|TestNothingToLearn|TestModelFile|TestBuiltin|TestPattern|TestCandidates"
 CGO_ENABLED=1 go test -race -skip "$alone" -timeout 80m $concurrent
 
 # Go fuzzes one function at a time; what it finds it writes to testdata/fuzz. So many

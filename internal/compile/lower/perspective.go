@@ -3,6 +3,7 @@ package lower
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/op"
@@ -218,8 +219,17 @@ func (n *nest) perspectiveConstraints(f *schedule.Family) []schedule.Constraint 
 	name := func(r schedule.Role) string { return f.For(r).Name }
 	perspective, block, vec := perspectiveParam.Name, name(schedule.Threads), name(schedule.Vector)
 	repeat, lanes := name(schedule.CyclicUnroll), name(schedule.LaneExchange)
+	// Constraints are asked a million times where a space is counted.
+	reaches := sync.OnceValue(func() []int64 {
+		list := make([]int64, len(n.Program.Axes))
+		for axis := range list {
+			list[axis] = n.reach(axis)
+		}
+		return list
+	})
+	outer := sync.OnceValue(n.outer)
 	// fits reports whether some threads are left that compute.
-	fits := func(axis int, threads, blocked int64) bool { return 2*marginOf(n.reach(axis), blocked) < threads }
+	fits := func(axis int, threads, blocked int64) bool { return 2*marginOf(reaches()[axis], blocked) < threads }
 	list := []schedule.Constraint{
 		{
 			Name: "threads inside the halo", Doc: "all threads of a row would load what others compute with",
@@ -256,7 +266,7 @@ func (n *nest) perspectiveConstraints(f *schedule.Family) []schedule.Constraint 
 			if !haloed(c.Word(perspective), false) {
 				return true
 			}
-			rest, set := n.outer(), roles.Of(c)
+			rest, set := outer(), roles.Of(c)
 			b, rows := set.Ints(schedule.Threads), set.Ints(schedule.BlockedUnroll)
 			for i, axis := range rest {
 				threads, blocked, back := int64(1), int64(1), len(rest)-i

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/compile/machine"
@@ -51,15 +53,27 @@ func recordings(t testing.TB, trials int, names ...string) []*Recorded {
 	return list
 }
 
+// study are recordings to learn from.
+func study(t testing.TB) []*Recorded {
+	return recordings(t, 120, "star-zyx-r1", "star-zyx-r2", "dense-zyx-r1", "dense-yx-r2", "dense-x-r2")
+}
+
+// trained is a model of the study, made once for all tests.
 func trained(t testing.TB) (*Model, []*Recorded) {
 	t.Helper()
-	list := recordings(t, 120, "star-zyx-r1", "star-zyx-r2", "dense-zyx-r1", "dense-yx-r2", "dense-x-r2")
-	m, err := Train(t.Context(), list, nil)
-	if err != nil {
-		t.Fatal(err)
+	list := study(t)
+	once.Do(func() { learned, failed = Train(context.Background(), list, nil) })
+	if failed != nil {
+		t.Fatal(failed)
 	}
-	return m, list
+	return learned, list
 }
+
+var (
+	once    sync.Once
+	learned *Model
+	failed  error
+)
 
 // A model learns what decides, and ranks the candidates of a kernel that it has not seen by it.
 func TestTrain(t *testing.T) {
@@ -107,7 +121,10 @@ func TestTrain(t *testing.T) {
 // The same recordings make the same file; read again, a model predicts the same.
 func TestModelFile(t *testing.T) {
 	m, list := trained(t)
-	again, _ := trained(t)
+	again, err := Train(t.Context(), study(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var a, b bytes.Buffer
 	for _, x := range []struct {
 		m *Model

@@ -29,11 +29,11 @@ func (m *Model) Rank(k *Kernel) []Ranked {
 		}
 	}
 	list := make([]Ranked, len(candidates))
-	row := make([]float64, len(program), len(m.Features))
-	copy(row, program)
+	speed := m.Speed.Given(program)
+	row := make([]float64, 0, len(m.Features))
 	for i, c := range candidates {
-		row = append(row[:len(program)], of.Of(c)...)
-		list[i] = Ranked{c, m.Speed.Predict(row)}
+		row = of.Append(row[:0], c)
+		list[i] = Ranked{c, speed.Predict(row)}
 	}
 	slices.SortStableFunc(list, func(a, b Ranked) int {
 		switch {

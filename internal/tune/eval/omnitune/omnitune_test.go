@@ -237,6 +237,37 @@ func TestModels(t *testing.T) {
 	}
 }
 
+// Folds are validated side by side, and the picks come in their order. Each scenario is picked for once.
+func TestValidate(t *testing.T) {
+	s, err := suiteOf(records(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, split := range leftOut {
+		var before [][]Pick
+		for range 3 {
+			lists, err := Validate(t.Context(), s, Families[0], split)
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen := map[*Scenario]bool{}
+			for _, p := range lists[0] {
+				if seen[p.Scenario] {
+					t.Errorf("a scenario is picked for twice without a %s", split.Name)
+				}
+				seen[p.Scenario] = true
+			}
+			if len(seen) != len(s.Scenarios) {
+				t.Errorf("%d of %d scenarios are picked for", len(seen), len(s.Scenarios))
+			}
+			if before != nil && !slices.Equal(before[0], lists[0]) {
+				t.Errorf("another time other sizes are picked without a %s", split.Name)
+			}
+			before = lists
+		}
+	}
+}
+
 // Speeds that have nothing to do with features leave every model at chance, but for those that measure.
 func TestNothingToLearn(t *testing.T) {
 	s, err := suiteOf(records(1))

@@ -38,9 +38,11 @@ func Validate(ctx context.Context, s *Suite, f Family, split Split) ([][]Pick, e
 				errs[i] = context.Cause(ctx)
 				return
 			}
-			if lists[i], err = picks(ctx, s, f, fold, split); err != nil {
+			list, err := picks(ctx, s, f, fold, split)
+			if err != nil {
 				errs[i] = fmt.Errorf("%s, %s %s: %w", f.Models[0].Name, split.Name, fold.name, err)
 			}
+			lists[i] = list
 		})
 	}
 	running.Wait()

@@ -134,11 +134,16 @@ const noLimit = 255
 
 // Of returns the features of a configuration.
 func (d *Configurations) Of(c schedule.Config) []float64 {
+	return d.Append(make([]float64, 0, len(OfConfiguration)), c)
+}
+
+// Append appends the features of a configuration.
+func (d *Configurations) Append(out []float64, c schedule.Config) []float64 {
+	end := len(out) + len(OfConfiguration)
 	var set schedule.ByRole
 	if r := d.roles[c.Family]; r != nil {
 		set = r.Of(c)
 	}
-	out := make([]float64, 0, len(OfConfiguration))
 	flag := func(is bool) {
 		if is {
 			out = append(out, 1)
@@ -197,7 +202,7 @@ func (d *Configurations) Of(c schedule.Config) []float64 {
 		flag(set.Word(w.role) == w.is)
 	}
 	if d.model == nil {
-		return append(out, make([]float64, len(OfConfiguration)-len(out))...)
+		return append(out, make([]float64, end-len(out))...)
 	}
 	t := d.model.Terms(c)
 	return append(out, t.Registers, log2(t.Shared), t.Blocks, t.Blocks*threads/d.units, t.Spilt, t.Halo, t.Width,
