@@ -3,6 +3,7 @@ package engine
 import (
 	"compress/gzip"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +13,9 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/gridio"
+	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/predict"
+	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/store"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
@@ -32,13 +35,49 @@ type RecordRequest struct {
 	Events   func(tuner.Event)
 }
 
-// Recorded reports whether a recording is there.
+// Recorded reports whether a recording of the present versions is there. One of another device is an error.
 func (r *RecordRequest) Recorded() (bool, error) {
-	_, err := os.Stat(r.Path)
+	f, err := os.Open(r.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	return err == nil, err
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	x, err := sessionOf(f)
+	if err != nil {
+		return false, &gridio.Error{Path: r.Path, Text: fmt.Sprintf("it is no recording: %v", err),
+			Hint: "move it away to record anew"}
+	}
+	d := measure.DeviceOf(r.Device.Target)
+	if x.Device.API != d.API || x.Device.Name != d.Name {
+		return false, &gridio.Error{Path: r.Path,
+			Text: fmt.Sprintf("it was recorded on %s, and this is %s", x.Device.Name, d.Name),
+			Hint: "give another folder"}
+	}
+	return x.IsCurrent(), nil
+}
+
+// sessionOf reads the session that a recording begins with.
+func sessionOf(r io.Reader) (*session.Session, error) {
+	z, err := gzip.NewReader(r)
+	if err != nil {
+		return nil, err
+	}
+	lines := json.NewDecoder(z)
+	for range 2 { // the first says what the file is
+		var line struct {
+			Session *session.Session `json:"session"`
+		}
+		if err := lines.Decode(&line); err != nil {
+			return nil, err
+		}
+		if line.Session != nil {
+			return line.Session, nil
+		}
+	}
+	return nil, errors.New("no session stands at its beginning")
 }
 
 // Record makes a recording. What is measured is in the store before anything else is measured; the file is there when
