@@ -28,6 +28,7 @@ type tuneCmd struct {
 	Depth    int           `help:"Try at most so many iterations of a time loop in one kernel; 1 tries none, nor one for all statements of an iteration. Default: as many as gain something." placeholder:"N"`
 	Deep     bool          `help:"Print what came of each number of iterations in a kernel, and why no other was tried."`
 	Seed     *uint64       `help:"Make other random choices. Default: 1." placeholder:"N"`
+	Prior    int           `help:"Begin with so many configurations of each kernel that a model of the device expects to be fast, if one comes with gridloom." placeholder:"N"`
 	NoHints  bool          `name:"no-hints" help:"Profile nothing within the search, and follow no hints."`
 	Profile  bool          `help:"At the end profile the best plan, and time the plans that hints suggest: predicted gains beside measured ones."`
 	Out      string        `help:"Write the story, a report, the best plan and a library to a folder: tuning.json, report.html, best.plan, library." placeholder:"DIR"`
@@ -123,7 +124,7 @@ func (c *tuneCmd) Run(a *app) error {
 	o.Events = show.event
 	r := engine.TuneRequest{
 		Options: o, Device: d, Store: kept, Anew: c.Anew, Continue: c.Resume,
-		SeedGiven: c.Seed != nil, Source: src.Text, File: src.Name, NoHints: c.NoHints, Commit: revision(),
+		SeedGiven: c.Seed != nil, Source: src.Text, File: src.Name, NoHints: c.NoHints, Prior: c.Prior, Commit: revision(),
 	}
 	if r.Restrictions, err = c.restrictions(); err != nil {
 		return err
@@ -239,6 +240,8 @@ func (c *tuneCmd) options() (tuner.Options, error) {
 		return o, usage("--depth %d: a number of iterations is positive", c.Depth)
 	case c.Workers < 0:
 		return o, usage("--workers %d: a number of processes is positive", c.Workers)
+	case c.Prior < 0:
+		return o, usage("--prior %d: a number of configurations is positive", c.Prior)
 	}
 	if err := knownStrategy(c.Strategy); err != nil {
 		return o, err

@@ -84,3 +84,39 @@ func TestJobWithoutModel(t *testing.T) {
 		t.Errorf("a chosen plan: %v, %v", p, err)
 	}
 }
+
+// A search begins with as many configurations as are asked for, the best that the model of the device ranks; without a
+// model, or if none are asked for, it begins as ever.
+func TestTunePrior(t *testing.T) {
+	j := paperJob(t, "h200", twoKernels)
+	choices, err := lower.Choices(j.Bound.Program, j.Lowering())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := TuneRequest{Device: j.Device, Prior: 3}
+	r.Bound = j.Bound
+	if err := r.begin(); err != nil {
+		t.Fatal(err)
+	}
+	list, err := Predict(PredictRequest{Bound: j.Bound, Target: j.Device.Target, Top: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range choices {
+		first := r.First(j.Bound.Program.Calls[i], c.Space)
+		if len(first) != 3 {
+			t.Fatalf("%s begins with %v", c.ID(), first)
+		}
+		for n, x := range first {
+			if !c.Space.Has(x) || x.String() != list[i].Top[n].Config {
+				t.Errorf("%s begins with %s, and the model's %d. is %s", c.ID(), x, n+1, list[i].Top[n].Config)
+			}
+		}
+	}
+	unknown := paperJob(t, "a100", twoKernels).Device
+	for _, other := range []TuneRequest{{Device: j.Device}, {Device: unknown, Prior: 3}} {
+		if err := other.begin(); err != nil || other.First != nil {
+			t.Errorf("without a prior: %v", err)
+		}
+	}
+}

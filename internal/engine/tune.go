@@ -5,8 +5,10 @@ import (
 	"context"
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/tune/measure"
+	"github.com/gridloom/gridloom/internal/tune/predict"
 	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/store"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
@@ -27,6 +29,7 @@ type TuneRequest struct {
 	File      string      // that it was read from, for hints; "" is that of the program's name
 	NoHints   bool        // nothing is profiled within the search
 	Own       bool        // the program is searched as it is, and no versions of its source
+	Prior     int         // configurations of each kernel that a model of the device chooses to begin with; 0 are none
 	Commit    string      // of this Gridloom
 }
 
@@ -96,6 +99,9 @@ func Tune(ctx context.Context, r TuneRequest) (*Tuned, error) {
 
 // tune searches one version of the program.
 func (r *TuneRequest) tune(ctx context.Context) (*Tuned, error) {
+	if err := r.begin(); err != nil {
+		return nil, err
+	}
 	var err error
 	tuned := &Tuned{About: r.Lab.About()}
 	if r.Store == nil {
@@ -133,6 +139,28 @@ func (r *TuneRequest) tune(ctx context.Context) (*Tuned, error) {
 		tuned.Stored, err = r.stored(context.WithoutCancel(ctx), rec.about)
 	}
 	return tuned, err
+}
+
+// begin has the search begin with what a model of the device expects to be fast.
+func (r *TuneRequest) begin() error {
+	if r.Prior == 0 {
+		return nil
+	}
+	m, err := ModelFor(r.Device.Target, "")
+	if m == nil || err != nil {
+		return err
+	}
+	bound, target, n := r.Bound, r.Device.Target, r.Prior
+	r.First = func(call *ir.Call, s schedule.Space) []schedule.Config {
+		var list []schedule.Config
+		for _, x := range m.Rank(&predict.Kernel{Bound: bound, Call: call, Space: s, Target: target}) {
+			if list = append(list, x.Config); len(list) == n {
+				break
+			}
+		}
+		return list
+	}
+	return nil
 }
 
 // stored returns what the store has on the program's plans.
