@@ -49,6 +49,9 @@ func Learn(ctx context.Context, r LearnRequest) (*Learned, error) {
 	if out.Changed, err = predict.DropChanged(ctx, list); err != nil {
 		return nil, err
 	}
+	for _, k := range list {
+		out.Changed += k.Gone
+	}
 	list = slices.DeleteFunc(list, func(k *predict.Recorded) bool { return len(k.Trials) == 0 })
 	if err := oneDevice(list); err != nil {
 		return nil, err

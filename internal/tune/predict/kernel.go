@@ -95,6 +95,7 @@ type Recorded struct {
 	DeviceName string
 	Trials     []Trial
 	Best       float64 // seconds of the fastest
+	Gone       int     // trials of configurations that the space does not have any more
 }
 
 // Trial is a configuration that was tried.
@@ -147,7 +148,8 @@ func Read(ctx context.Context, s store.Store, f store.Filter) ([]*Recorded, []Un
 		}
 		c, err := schedule.ParseConfig(r.Config)
 		if err != nil || k.Space.Check(c) != nil {
-			continue // the space has changed
+			k.Gone++
+			continue
 		}
 		if len(k.Trials) == 0 {
 			list = append(list, k)
