@@ -46,4 +46,7 @@ func Numbers(all []*Examples) *learn.Numbers {
 }
 
 // Fit grows the trees that models have.
-func Fit(all []*Examples) (*learn.Boosted, error) { return learn.NewBoosted(Numbers(all), options) }
+func Fit(all []*Examples) (*learn.Boosted, error) { return Grow(Numbers(all)) }
+
+// Grow grows such trees of any numbers.
+func Grow(n *learn.Numbers) (*learn.Boosted, error) { return learn.NewBoosted(n, options) }

@@ -14,6 +14,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/run/verdict"
+	"github.com/gridloom/gridloom/internal/tune/learn/features"
 	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/store"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
@@ -42,6 +43,22 @@ func (k *Kernel) Code(c schedule.Config) (session.Code, bool) {
 	own.Config = c
 	code, err := tuner.Code(k.Bound, k.Call, k.Target, own)
 	return code, err == nil
+}
+
+// Lowered returns the features of the variant that a configuration makes (features.OfLowered): those of its first
+// launch.
+func (k *Kernel) Lowered(c schedule.Config) ([]float64, error) {
+	o := k.Target.Lowering(k.Bound, schedule.Plan{Kernels: []schedule.Kernel{k.Own.In(c)}})
+	m, err := lower.Program(k.Bound.Program, o)
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range m.Calls[k.Call] {
+		if x.Part == k.ID {
+			return features.Lowered(x, k.Bound)
+		}
+	}
+	return nil, fmt.Errorf("%s launches nothing", k.ID)
 }
 
 // KernelsOf returns the kernels of a program that have a choice, in the order of a plan. A plan's settings stay.

@@ -75,18 +75,25 @@ func (j *judged) runs() float64 {
 
 // correlation is Pearson's, of scores and the logarithms of fractions that models learn; 0 if either is constant.
 func (j *judged) correlation() float64 {
-	n := float64(len(j.score))
 	logs := make([]float64, len(j.score))
+	for i, f := range j.fraction {
+		logs[i] = math.Log(max(predict.Floor, f))
+	}
+	return pearson(j.score, logs)
+}
+
+// pearson is the correlation of two lists; 0 if either is constant.
+func pearson(a, b []float64) float64 {
+	n := float64(len(a))
 	var meanA, meanB float64
-	for i, s := range j.score {
-		logs[i] = math.Log(max(predict.Floor, j.fraction[i]))
-		meanA, meanB = meanA+s/n, meanB+logs[i]/n
+	for i := range a {
+		meanA, meanB = meanA+a[i]/n, meanB+b[i]/n
 	}
 	var ab, aa, bb float64
-	for i, s := range j.score {
-		ab += (s - meanA) * (logs[i] - meanB)
-		aa += (s - meanA) * (s - meanA)
-		bb += (logs[i] - meanB) * (logs[i] - meanB)
+	for i := range a {
+		ab += (a[i] - meanA) * (b[i] - meanB)
+		aa += (a[i] - meanA) * (a[i] - meanA)
+		bb += (b[i] - meanB) * (b[i] - meanB)
 	}
 	if aa == 0 || bb == 0 {
 		return 0
