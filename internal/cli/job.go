@@ -316,11 +316,14 @@ func (j *job) predict() error {
 	if j.Quiet {
 		return nil
 	}
-	fmt.Fprintf(j.stderr, "plan by prediction: %s\n", j.Job.Plan.WithFission(j.Version))
-	j.note(fmt.Sprintf("nothing was measured: such plans have %s; gridloom tune finds the fastest",
-		expectationText(p.Expected)))
-	if p.Far {
-		j.note("the program is unlike all that the model has learned from: it may be further off")
+	if p.Kernels > 0 {
+		fmt.Fprintf(j.stderr, "plan by prediction: %s\n", j.Job.Plan.WithFission(j.Version))
+		j.note(fmt.Sprintf("nothing was measured: such plans have %s; gridloom tune finds the fastest",
+			expectationText(p.Expected)))
+	}
+	if p.Far > 0 {
+		j.note(fmt.Sprintf("not predicted, since the model of the device has learned from nothing like it: %s; "+
+			"gridloom tune finds the fastest plan", count(p.Far, "kernel")))
 	}
 	return nil
 }

@@ -77,8 +77,8 @@ func ModelFor(t *target.Target, path string) (*predict.Model, error) {
 const mostTried = 10
 
 // Model gives a job without a plan that of a model of its device that comes with Gridloom: of each kernel the
-// configuration that is expected to be the fastest among those that fit. The prediction is nil if there is no model, or
-// nothing fits.
+// configuration that is expected to be the fastest among those that fit. Kernels that are unlike all that the model has
+// learned from keep their usual ones. The prediction is nil if there is no model.
 func (j *Job) Model() (*Prediction, error) {
 	if j.Origin != Usual || j.Device.Reference() {
 		return nil, nil
@@ -99,7 +99,10 @@ func (j *Job) Model() (*Prediction, error) {
 	}
 	for i := range list {
 		p := &list[i]
-		out.Far = out.Far || p.Far
+		if p.Far {
+			out.Far++
+			continue
+		}
 		fits := slices.IndexFunc(p.list[:min(mostTried, len(p.list))], func(x predict.Ranked) bool {
 			one := by
 			one.Plan = one.Plan.With(p.kernel.In(x.Config))
@@ -111,18 +114,17 @@ func (j *Job) Model() (*Prediction, error) {
 		by.Plan = by.Plan.With(p.kernel.In(p.list[fits].Config))
 		out.Kernels++
 	}
-	if out.Kernels == 0 {
-		return nil, nil
+	if out.Kernels > 0 {
+		*j = by
 	}
-	*j = by
 	return out, nil
 }
 
 // Prediction is what is expected of a plan that a model has chosen.
 type Prediction struct {
 	Kernels  int // whose configurations it has chosen
+	Far      int // that are unlike all that the model has learned from
 	Expected predict.Expectation
-	Far      bool // a kernel is unlike all that the model has learned from
 }
 
 // Predict ranks the configurations of a program's kernels.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
@@ -15,7 +16,7 @@ import (
 )
 
 const twoKernels = `
-parameter L = 128, M = 128, N = 128;
+parameter L = 256, M = 256, N = 256;
 iterator k, j, i;
 float u[L,M,N], v[L,M,N];
 copyin u;
@@ -118,5 +119,14 @@ func TestTunePrior(t *testing.T) {
 		if err := other.begin(); err != nil || other.First != nil {
 			t.Errorf("without a prior: %v", err)
 		}
+	}
+}
+
+// A kernel that is unlike all that the model has learned from keeps its usual configuration.
+func TestJobFarFromAll(t *testing.T) {
+	j := paperJob(t, "h200", strings.ReplaceAll(twoKernels, "L = 256", "L = 4"))
+	p, err := j.Model()
+	if err != nil || p == nil || p.Far != 2 || p.Kernels != 0 || j.Origin != Usual || j.Plan.String() != "" {
+		t.Errorf("%+v, %v, plan %s", p, err, j.Plan)
 	}
 }

@@ -112,6 +112,14 @@ func TestTrain(t *testing.T) {
 	if want := m.Speed.Predict(row); math.Abs(total-want) > 1e-9 {
 		t.Errorf("the reasons add up to %v, and the prediction is %v", total, want)
 	}
+	k, err := synth.FindKernel("star-zyx-r1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	large := kernelsOf(t, "large", k.Source([3]int{64, 64, 4096}, 1))[0]
+	if _, far := m.Nearest(large, 1); !far {
+		t.Error("a grid that is 64 times as long as any seen is not far")
+	}
 	near, far := m.Nearest(list[0].Kernel, 2)
 	if near[0].Name != "star-zyx-r1" || near[0].Distance > 1e-4 || far {
 		t.Errorf("a program that was learned from is near to %v", near)

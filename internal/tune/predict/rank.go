@@ -56,7 +56,8 @@ type Neighbour struct {
 	Distance float64 `json:"distance"`
 }
 
-// Nearest returns the n programs that are most like a kernel's, and whether even those are unlike it.
+// Nearest returns the n programs that are most like a kernel's, and whether the kernel is unlike all that was learned
+// from: even those are far, or it is larger or smaller in something than any.
 func (m *Model) Nearest(k *Kernel, n int) (list []Neighbour, far bool) {
 	own := features.Program(k.Bound, k.Call)
 	for _, e := range m.Programs {
@@ -72,7 +73,21 @@ func (m *Model) Nearest(k *Kernel, n int) (list []Neighbour, far bool) {
 		return 0
 	})
 	list = list[:min(n, len(list))]
-	return list, len(list) == 0 || list[0].Distance > m.Scale.Far
+	return list, len(list) == 0 || list[0].Distance > m.Scale.Far || m.outside(own)
+}
+
+// outside reports whether a feature of a program is further from all that were seen than these are spread.
+func (m *Model) outside(program []float64) bool {
+	for j, unit := range m.Scale.Units {
+		lo, hi := math.Inf(1), math.Inf(-1)
+		for _, e := range m.Programs {
+			lo, hi = min(lo, e.Features[j]), max(hi, e.Features[j])
+		}
+		if program[j] < lo-unit || program[j] > hi+unit {
+			return true
+		}
+	}
+	return false
 }
 
 // Reason is how much a feature moves a prediction: the logarithm of a factor.

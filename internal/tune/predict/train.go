@@ -149,7 +149,9 @@ func (m *Model) describe(all []*Examples) {
 		for _, e := range all {
 			square += (e.Program[j] - mean) * (e.Program[j] - mean) / float64(len(all))
 		}
-		m.Scale.Units[j] = rounded(max(math.Sqrt(square), 1e-3), 4)
+		if m.Scale.Units[j] = rounded(math.Sqrt(square), 4); m.Scale.Units[j] == 0 {
+			m.Scale.Units[j] = 1 // all had the same: one more or less is much
+		}
 	}
 	for _, e := range all {
 		x := Example{Name: e.Name}
