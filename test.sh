@@ -74,7 +74,8 @@ say "Race detector: $concurrent"
 # What one goroutine does alone takes minutes under the detector; it is tested without it below.
 alone='TestFormerSpellings|TestLocalsOutliveTheirSources'
 alone="$alone|TestConformance/(Bombs|FilterIsDefined|FormerSpellings|BadFiles)"
-alone="$alone|TestModels|TestNothingToLearn|TestModelFile|TestBuiltin|TestPattern|TestCandidates"
+alone="$alone|TestModels|TestNothingToLearn|TestMeasuredScenarios"
+alone="$alone|TestTrain$|TestModelFile|TestBuiltin|TestPattern|TestCandidates"
 CGO_ENABLED=1 go test -race -skip "$alone" -timeout 80m $concurrent
 
 # Go fuzzes one function at a time; what it finds it writes to testdata/fuzz. So many
