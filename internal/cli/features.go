@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/lower"
@@ -34,33 +33,17 @@ Examples:
 }
 
 func (c *featuresCmd) Run(a *app) error {
-	mode, err := arith.Parse(c.FP)
-	if err != nil {
-		return misuse("--fp", err)
-	}
-	src, p, err := a.load(c.File, mode)
+	v, b, err := a.version(c.File, c.FP, c.Plan, c.Set)
 	if err != nil {
 		return err
 	}
-	plan, err := readPlan(c.Plan)
+	t, err := paperTarget(c.Device, c.Machine, c.Target, b.Program.Arithmetic)
 	if err != nil {
 		return err
 	}
-	v, err := engine.VersionOf(src, p, plan)
-	if err != nil {
-		return err
-	}
-	src, p, a.src = v.Source, v.Program, v.Source
-	b, err := a.bind(src, p, c.Set)
-	if err != nil {
-		return err
-	}
-	space := spaceCmd{Device: c.Device, Machine: c.Machine, Target: c.Target}
-	o, err := space.options(b, v.Plan)
-	if err != nil {
-		return err
-	}
-	m, err := lower.Program(p, o)
+	o := t.Lowering(b, v.Plan)
+	o.AnyIntegers = false
+	m, err := lower.Program(v.Program, o)
 	if err != nil {
 		return engine.BadPlan(o.Plan, err)
 	}

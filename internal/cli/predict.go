@@ -5,10 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/gridloom/gridloom/internal/compile/arith"
-	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/engine"
-	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/tune/predict"
 )
 
@@ -17,6 +14,7 @@ type predictCmd struct {
 	Set     []string `help:"Give a size or a scalar its value (repeatable)." placeholder:"NAME=VALUE" sep:"none"`
 	Device  string   `short:"d" help:"A device of this machine: cuda:0 and so on." placeholder:"DEVICE" xor:"for"`
 	Machine string   `help:"A machine that need not be here: a built-in one (${machines}) or a JSON file. Default: h200." placeholder:"NAME|FILE.json" xor:"for"`
+	Target  string   `default:"cuda" enum:"cuda,opencl" help:"What kernels for a GPU are written in: cuda or opencl. Default: cuda." placeholder:"LANGUAGE"`
 	Model   string   `help:"The file of a model, as gridloom learn writes it. Default: the one of the device that comes with gridloom." placeholder:"FILE"`
 	Plan    string   `help:"Settings that stay as they are, such as local=fused; @FILE reads them from a file." placeholder:"PLAN"`
 	FP      string   `name:"fp" default:"contract" enum:"strict,contract,fast" help:"Arithmetic: strict, contract or fast. Default: contract." placeholder:"MODE"`
@@ -41,28 +39,11 @@ func (c *predictCmd) Run(a *app) error {
 	if c.Top < 1 {
 		return usage("--top %d: at least one configuration is shown", c.Top)
 	}
-	mode, err := arith.Parse(c.FP)
-	if err != nil {
-		return misuse("--fp", err)
-	}
-	plan, err := readPlan(c.Plan)
+	v, b, err := a.version(c.File, c.FP, c.Plan, c.Set)
 	if err != nil {
 		return err
 	}
-	t, err := c.target(mode)
-	if err != nil {
-		return err
-	}
-	src, p, err := a.load(c.File, mode)
-	if err != nil {
-		return err
-	}
-	v, err := engine.VersionOf(src, p, plan)
-	if err != nil {
-		return err
-	}
-	src, p, a.src = v.Source, v.Program, v.Source
-	b, err := a.bind(src, p, c.Set)
+	t, err := paperTarget(c.Device, c.Machine, c.Target, b.Program.Arithmetic)
 	if err != nil {
 		return err
 	}
@@ -79,35 +60,6 @@ func (c *predictCmd) Run(a *app) error {
 		printPredicted(a, &list[i])
 	}
 	return nil
-}
-
-// target is what is predicted for.
-func (c *predictCmd) target(mode arith.Mode) (*target.Target, error) {
-	if c.Device != "" {
-		d, err := engine.Open(engine.DeviceRequest{ID: c.Device, Arithmetic: mode})
-		if err != nil {
-			return nil, err
-		}
-		defer d.Close()
-		if d.Reference() {
-			return nil, usage("--device %s: the reference executor has no kernels", c.Device)
-		}
-		return d.Target, nil
-	}
-	if c.Machine == "" {
-		c.Machine = "h200"
-	}
-	m, err := readMachine(c.Machine)
-	if err != nil {
-		return nil, err
-	}
-	dialect := engine.Dialects["c"]
-	if m.Kind != machine.KindCPU {
-		if dialect = engine.Dialects["cuda"]; m.Dialect("cuda") == nil {
-			dialect = engine.Dialects["opencl"]
-		}
-	}
-	return target.OnPaper(dialect, m, mode), nil
 }
 
 func printPredicted(a *app, p *engine.Predicted) {

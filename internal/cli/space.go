@@ -6,15 +6,12 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lower"
-	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/run/quantity"
-	"github.com/gridloom/gridloom/internal/run/target"
 )
 
 type spaceCmd struct {
@@ -48,27 +45,11 @@ func (c *spaceCmd) Run(a *app) error {
 	if c.Sample < 0 {
 		return usage("--sample %d: a number of plans is positive", c.Sample)
 	}
-	mode, err := arith.Parse(c.FP)
-	if err != nil {
-		return misuse("--fp", err)
-	}
-	src, p, err := a.load(c.File, mode)
+	v, b, err := a.version(c.File, c.FP, c.Plan, c.Set)
 	if err != nil {
 		return err
 	}
-	plan, err := readPlan(c.Plan)
-	if err != nil {
-		return err
-	}
-	v, err := engine.VersionOf(src, p, plan)
-	if err != nil {
-		return err
-	}
-	src, p, a.src = v.Source, v.Program, v.Source
-	b, err := a.bind(src, p, c.Set)
-	if err != nil {
-		return err
-	}
+	src, p := v.Source, v.Program
 	o, err := c.options(b, v.Plan)
 	if err != nil {
 		return err
@@ -100,33 +81,11 @@ func (c *spaceCmd) Run(a *app) error {
 
 // options returns how the program is lowered.
 func (c *spaceCmd) options(b *ir.Binding, plan schedule.Plan) (lower.Options, error) {
-	if c.Device != "" {
-		d, err := engine.Open(engine.DeviceRequest{ID: c.Device, Arithmetic: b.Program.Arithmetic})
-		if err != nil {
-			return lower.Options{}, err
-		}
-		defer d.Close()
-		if d.Reference() {
-			return lower.Options{}, usage("--device %s: the reference executor has no kernels", c.Device)
-		}
-		o := d.Lowering(b, plan)
-		o.Free, o.AnyIntegers = c.Free, c.AnyIntegers
-		return o, nil
-	}
-	if c.Machine == "" {
-		c.Machine = "h200"
-	}
-	m, err := readMachine(c.Machine)
+	t, err := paperTarget(c.Device, c.Machine, c.Target, b.Program.Arithmetic)
 	if err != nil {
 		return lower.Options{}, err
 	}
-	dialect := engine.Dialects["c"]
-	if m.Kind != machine.KindCPU {
-		if dialect = engine.Dialects[c.Target]; m.Dialect(c.Target) == nil {
-			return lower.Options{}, usage("--target %s: %s is not programmed in it", c.Target, m.Name)
-		}
-	}
-	o := target.OnPaper(dialect, m, b.Program.Arithmetic).Lowering(b, plan)
+	o := t.Lowering(b, plan)
 	o.Free, o.AnyIntegers = c.Free, c.AnyIntegers
 	return o, nil
 }

@@ -33,9 +33,6 @@ type Predicted struct {
 	Far        bool                `json:"far"` // it is unlike all that the model has learned from
 	Expected   predict.Expectation `json:"first_pick"`
 	Seconds    float64             `json:"seconds"` // that ranking took
-
-	list   []predict.Ranked
-	kernel schedule.Kernel
 }
 
 // PredictedConfig is a configuration with its prediction.
@@ -87,8 +84,8 @@ func (j *Job) Model() (*Prediction, error) {
 	if m == nil || err != nil {
 		return nil, err
 	}
-	list, err := predicted(m, PredictRequest{Bound: j.Bound, Target: j.Device.Target, Plan: j.Plan, Top: 1})
-	if err != nil || len(list) == 0 {
+	kernels, err := predict.KernelsOf(j.Bound, j.Device.Target, j.Plan)
+	if err != nil || len(kernels) == 0 {
 		return nil, err
 	}
 	out := &Prediction{Expected: m.Expected()}
@@ -97,22 +94,21 @@ func (j *Job) Model() (*Prediction, error) {
 	if by.Plan, err = lower.Plan(j.Bound.Program, j.Lowering()); err != nil {
 		return nil, err
 	}
-	for i := range list {
-		p := &list[i]
-		if p.Far {
+	for _, k := range kernels {
+		if _, far := m.Nearest(k, 1); far {
 			out.Far++
 			continue
 		}
-		fits := slices.IndexFunc(p.list[:min(mostTried, len(p.list))], func(x predict.Ranked) bool {
+		list := m.Rank(k)
+		for _, x := range list[:min(mostTried, len(list))] { // or it has the usual one
 			one := by
-			one.Plan = one.Plan.With(p.kernel.In(x.Config))
-			return one.Fits() == nil
-		})
-		if fits < 0 {
-			continue // it has the usual one
+			one.Plan = by.Plan.With(k.Own.In(x.Config))
+			if one.Fits() == nil {
+				by = one
+				out.Kernels++
+				break
+			}
 		}
-		by.Plan = by.Plan.With(p.kernel.In(p.list[fits].Config))
-		out.Kernels++
 	}
 	if out.Kernels > 0 {
 		*j = by
@@ -137,10 +133,6 @@ func Predict(r PredictRequest) ([]Predicted, error) {
 		return nil, requestf("model", "no model that comes with Gridloom is of this device").
 			hintf("gridloom learn makes one of what tune and record have measured")
 	}
-	return predicted(m, r)
-}
-
-func predicted(m *predict.Model, r PredictRequest) ([]Predicted, error) {
 	kernels, err := predict.KernelsOf(r.Bound, r.Target, r.Plan)
 	if err != nil {
 		return nil, BadPlan(r.Plan, err)
@@ -148,12 +140,14 @@ func predicted(m *predict.Model, r PredictRequest) ([]Predicted, error) {
 	list := []Predicted{}
 	for _, k := range kernels {
 		began := time.Now()
-		p := Predicted{Kernel: k.ID, list: m.Rank(k), kernel: k.Own, Expected: m.Expected()}
-		p.Seconds, p.Candidates = time.Since(began).Seconds(), len(p.list)
-		for _, x := range p.list[:min(r.Top, len(p.list))] {
+		ranked := m.Rank(k)
+		p := Predicted{
+			Kernel: k.ID, Candidates: len(ranked), Expected: m.Expected(), Seconds: time.Since(began).Seconds(),
+		}
+		for _, x := range ranked[:min(r.Top, len(ranked))] {
 			p.Top = append(p.Top, PredictedConfig{x.Config.String(), x.Fraction, m.Reasons(k, x.Config, r.Why)})
 		}
-		for _, x := range p.list {
+		for _, x := range ranked {
 			form := predict.FormOf(k.Space.ByRole(x.Config), x.Config.Family)
 			if !slices.ContainsFunc(p.Forms, func(f PredictedForm) bool { return f.Form == form }) {
 				p.Forms = append(p.Forms, PredictedForm{form, x.Fraction, x.Config.String()})

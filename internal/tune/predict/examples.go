@@ -20,8 +20,9 @@ type Examples struct {
 
 // Describe describes a kernel and its trials.
 func Describe(r *Recorded) *Examples {
-	e := &Examples{Recorded: r, Stencil: r.Group(), Program: features.Program(r.Bound, r.Call)}
-	of := features.NewConfigurations(r.Bound, r.Call, r.Target.Machine, r.Space)
+	e := &Examples{Recorded: r, Stencil: r.Group()}
+	var of *features.Configurations
+	e.Program, of = r.describe()
 	candidates := map[string]bool{}
 	for _, c := range Candidates(r.Space, len(r.Trials)) {
 		candidates[c.String()] = true

@@ -45,6 +45,12 @@ func (k *Kernel) Code(c schedule.Config) (session.Code, bool) {
 	return code, err == nil
 }
 
+// describe returns the features of the kernel's program, and what describes its configurations.
+func (k *Kernel) describe() ([]float64, *features.Configurations) {
+	return features.Program(k.Bound, k.Call),
+		features.NewConfigurations(k.Bound, k.Call, k.Target.Machine, k.Space)
+}
+
 // Lowered returns the features of the variant that a configuration makes (features.OfLowered): those of its first
 // launch.
 func (k *Kernel) Lowered(c schedule.Config) ([]float64, error) {

@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -20,8 +21,7 @@ const usualCandidates = 10000
 // Rank returns the candidates of a kernel, the fastest by prediction first. The seeds of the kernel's families are
 // candidates, too.
 func (m *Model) Rank(k *Kernel) []Ranked {
-	program := features.Program(k.Bound, k.Call)
-	of := features.NewConfigurations(k.Bound, k.Call, k.Target.Machine, k.Space)
+	program, of := k.describe()
 	candidates := Candidates(k.Space, usualCandidates)
 	for _, c := range k.Space.SeedConfigs() {
 		if !slices.ContainsFunc(candidates, c.Equal) {
@@ -35,15 +35,7 @@ func (m *Model) Rank(k *Kernel) []Ranked {
 		row = of.Append(row[:0], c)
 		list[i] = Ranked{c, speed.Predict(row)}
 	}
-	slices.SortStableFunc(list, func(a, b Ranked) int {
-		switch {
-		case a.Fraction > b.Fraction:
-			return -1
-		case a.Fraction < b.Fraction:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(list, func(a, b Ranked) int { return cmp.Compare(b.Fraction, a.Fraction) })
 	for i := range list {
 		list[i].Fraction = min(1, math.Exp(list[i].Fraction))
 	}
@@ -63,15 +55,7 @@ func (m *Model) Nearest(k *Kernel, n int) (list []Neighbour, far bool) {
 	for _, e := range m.Programs {
 		list = append(list, Neighbour{e.Name, m.distance(own, e.Features)})
 	}
-	slices.SortStableFunc(list, func(a, b Neighbour) int {
-		switch {
-		case a.Distance < b.Distance:
-			return -1
-		case a.Distance > b.Distance:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(list, func(a, b Neighbour) int { return cmp.Compare(a.Distance, b.Distance) })
 	list = list[:min(n, len(list))]
 	return list, len(list) == 0 || list[0].Distance > m.Scale.Far || m.outside(own)
 }
@@ -100,8 +84,8 @@ type Reason struct {
 // Reasons returns the features that move a configuration's prediction most, from the mean of all that was learned:
 // each question of each tree moves it from one mean to the next (Saabas, treeinterpreter, 2014).
 func (m *Model) Reasons(k *Kernel, c schedule.Config, n int) []Reason {
-	row := slices.Concat(features.Program(k.Bound, k.Call),
-		features.NewConfigurations(k.Bound, k.Call, k.Target.Machine, k.Space).Of(c))
+	program, of := k.describe()
+	row := of.Append(program, c)
 	effect := make([]float64, len(row))
 	for _, t := range m.Speed.Trees {
 		for at := 0; t[at].Low > 0; {
@@ -120,13 +104,7 @@ func (m *Model) Reasons(k *Kernel, c schedule.Config, n int) []Reason {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Reason) int {
-		switch x, y := math.Abs(a.Effect), math.Abs(b.Effect); {
-		case x > y:
-			return -1
-		case x < y:
-			return 1
-		}
-		return 0
+		return cmp.Compare(math.Abs(b.Effect), math.Abs(a.Effect))
 	})
 	return list[:min(n, len(list))]
 }

@@ -177,11 +177,11 @@ func row(results [][]*judged, all []*predict.Examples, picker, metric int, r Row
 		r.Worst = own[len(own)-1]
 	}
 	var means, gains []float64
-	random1 := rand.New(rand.NewPCG(1, 2))
+	draw := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
 		times := make([]int, len(stencils))
 		for range stencils {
-			times[random1.IntN(len(stencils))]++
+			times[draw.IntN(len(stencils))]++
 		}
 		x := mean(values[picker], times)
 		means, gains = append(means, x), append(gains, better*(x-mean(values[table], times)))
@@ -191,7 +191,7 @@ func row(results [][]*judged, all []*predict.Examples, picker, metric int, r Row
 	r.GainLow, r.GainHigh = ends(gains)
 	for _, v := range []*float64{&r.Value, &r.Low, &r.High, &r.Median, &r.Worst, &r.ZeroR, &r.Table, &r.Random, &r.Gain,
 		&r.GainLow, &r.GainHigh} {
-		*v = math.Round(*v*1e4) / 1e4
+		*v = rounded(*v)
 	}
 	return r
 }

@@ -1,6 +1,7 @@
 package learning
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -50,15 +51,7 @@ func judge(e *predict.Examples, score func(e *predict.Examples, trial int) float
 			list = append(list, candidate{e.Fraction(&e.Trials[i]), score(e, i)})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b candidate) int {
-		switch {
-		case a.score > b.score:
-			return -1
-		case a.score < b.score:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(list, func(a, b candidate) int { return cmp.Compare(b.score, a.score) })
 	j := &judged{}
 	for _, c := range list {
 		j.fraction, j.score = append(j.fraction, c.fraction), append(j.score, c.score)

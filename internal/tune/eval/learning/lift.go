@@ -1,6 +1,7 @@
 package learning
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -212,15 +213,7 @@ func redundancies(all []*predict.Examples) []Redundancy {
 		}
 		list = append(list, Redundancy{f.Name, rounded(redundancy(x, y))})
 	}
-	slices.SortStableFunc(list, func(a, b Redundancy) int {
-		switch {
-		case a.Value > b.Value:
-			return -1
-		case a.Value < b.Value:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(list, func(a, b Redundancy) int { return cmp.Compare(b.Value, a.Value) })
 	return list
 }
 

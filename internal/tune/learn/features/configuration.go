@@ -106,19 +106,11 @@ type Configurations struct {
 // leaves what follows for GPUs at 0.
 func NewConfigurations(b *ir.Binding, call *ir.Call, m *machine.Machine, space schedule.Space) *Configurations {
 	d := &Configurations{
-		axes: b.Program.Axes, domain: make([]int64, len(b.Program.Axes)), model: estimate.New(b, call, m, space),
+		axes: b.Program.Axes, domain: domainOf(b, call), model: estimate.New(b, call, m, space),
 		roles: map[string]*schedule.Roles{}, units: 1,
 	}
 	for i := range space.Families {
 		d.roles[space.Families[i].Name] = space.Families[i].Roles()
-	}
-	for _, s := range call.Body {
-		if s.Temp != nil {
-			continue
-		}
-		for _, axis := range s.Axes {
-			d.domain[axis] = max(d.domain[axis], b.Range(s.Domain[axis]).Len())
-		}
 	}
 	for _, a := range call.Arrays {
 		d.bytes = max(d.bytes, float64(a.Type.Size()))

@@ -3,9 +3,7 @@ package features
 import (
 	"fmt"
 	"math"
-	"slices"
 	"testing"
-	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/gen"
 	"github.com/gridloom/gridloom/internal/compile/ir"
@@ -191,7 +189,7 @@ func TestLoweredPrograms(t *testing.T) {
 // Where launches are too large for all iterations to be counted, nearly all counts are exact, and the others are near.
 func TestLoweredLarge(t *testing.T) {
 	t.Parallel()
-	launches, exact, worst, took := 0, 0, 0.0, []time.Duration{}
+	launches, exact, worst := 0, 0, 0.0
 	for i, c := range []struct{ name, values string }{
 		{"heat3d", "L=70 M=67 N=145 steps=1"},
 		{"blur", "M=310 N=567 passes=1"},
@@ -203,12 +201,10 @@ func TestLoweredLarge(t *testing.T) {
 			m, plan := d.draw(t)
 			for _, x := range launchesOf(m) {
 				args := arguments(x, b)
-				start := time.Now()
 				n, err := countOf(x.Kernel, args)
 				if err != nil {
 					t.Fatal(err)
 				}
-				took = append(took, time.Since(start))
 				marked := map[kernel.Stmt]bool{}
 				for _, l := range n.lists {
 					marked[l.mark] = true
@@ -233,9 +229,7 @@ func TestLoweredLarge(t *testing.T) {
 			}
 		}
 	}
-	slices.Sort(took)
-	t.Logf("%d launches, %d exactly, worst %.3f; counted in %v in the median, %v at the most",
-		launches, exact, worst, took[len(took)/2], took[len(took)-1])
+	t.Logf("%d launches, %d exactly, worst %.3f", launches, exact, worst)
 	if launches < 40 || exact < launches*8/10 || worst > 0.1 {
 		t.Error("counts by pieces are too far off")
 	}

@@ -78,7 +78,7 @@ func ofCall(b *ir.Binding, f *analysis.CallFacts) []float64 {
 	if i := slices.Index(axes, f.Shape.Unique); i >= 0 {
 		unique = float64(len(axes) - i)
 	}
-	domain := domainOf(b, f)
+	domain := domainOf(b, f.IR)
 	cells := 0.0
 	extent := make([]float64, len(axes))
 	for i, n := range domain {
@@ -114,9 +114,9 @@ func ofCall(b *ir.Binding, f *analysis.CallFacts) []float64 {
 }
 
 // domainOf returns the cells of the largest domain of the call's statements on each axis.
-func domainOf(b *ir.Binding, f *analysis.CallFacts) []int64 {
+func domainOf(b *ir.Binding, call *ir.Call) []int64 {
 	domain := make([]int64, len(b.Program.Axes))
-	for _, s := range f.IR.Body {
+	for _, s := range call.Body {
 		if s.Temp != nil {
 			continue
 		}
