@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -111,9 +110,10 @@ func (c *recordCmd) Run(a *app) error {
 		began := time.Now()
 		t, err := engine.Record(a.ctx, r)
 		switch {
-		case errors.Is(err, context.Canceled):
-			return &failure{status: exitInterrupted}
-		case err != nil && a.ctx.Err() == nil && !unmeasurable(err): // one program less
+		case err != nil && a.ctx.Err() != nil:
+			return failf(exitInterrupted, "interrupted: %d of %d programs are recorded, and the same command goes on",
+				done, len(list))
+		case err != nil && !unmeasurable(err): // one program less
 			missed++
 			fmt.Fprintf(a.stderr, "%s: %v\n", x.name, err)
 			continue

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/gridloom/gridloom/internal/run/disk"
+	"github.com/gridloom/gridloom/internal/run/gridio"
 	"github.com/gridloom/gridloom/internal/tune/predict"
 	"github.com/gridloom/gridloom/internal/tune/store"
 	"github.com/gridloom/gridloom/internal/tune/store/sqlite"
@@ -114,8 +115,11 @@ func oneDevice(list []*predict.Recorded) error {
 func importAll(ctx context.Context, s store.Store, folder string) error {
 	found := 0
 	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, recordingEnding) {
-			return err
+		if err != nil {
+			return gridio.Named(path, err)
+		}
+		if d.IsDir() || !strings.HasSuffix(path, recordingEnding) {
+			return nil
 		}
 		found++
 		f, err := os.Open(path)
