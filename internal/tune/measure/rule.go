@@ -15,8 +15,14 @@ type Rule struct {
 }
 
 const (
-	// abandonFactor: no batch is timed of a variant whose first run is so many times as slow as the incumbent.
+	// abandonFactor: no batch is timed of a variant whose runs are so many times as slow as the incumbent.
 	abandonFactor = 4
+	// coldMost is what a first run may take beside its own time, at the most: code is loaded, caches are cold, and the
+	// host that should launch it is busy with compiling. On an H200 it is 50 microseconds to 6 milliseconds for one
+	// kernel of 20. So a slow first run says nothing of kernels that are shorter than that.
+	coldMost = 0.05
+	// settled are the seconds of further runs after which a variant is as slow as it seems.
+	settled = 0.002
 	// loserFactor: a variant whose first batch is so many times as slow as the incumbent loses, whatever the
 	// scatter.
 	loserFactor = 1.25
@@ -36,7 +42,16 @@ type Sample struct {
 func (r Rule) take(first, parts float64, batch func(n int) (float64, error)) (Sample, error) {
 	var s Sample
 	best := r.Best.Middle()
-	if best > 0 && first/parts > abandonFactor*best {
+	hopeless := func() bool { return best > 0 && first/parts > abandonFactor*best }
+	spent := 0.0
+	for n := 1; hopeless() && (first-coldMost)/parts <= abandonFactor*best && spent < settled; n *= 2 {
+		took, err := batch(n)
+		if err != nil {
+			return s, err
+		}
+		first, spent = min(first, took/float64(n)), spent+took
+	}
+	if hopeless() {
 		return Sample{Times: []float64{first / parts}, Launches: 1, Early: true}, nil
 	}
 	least := r.Least.Seconds()

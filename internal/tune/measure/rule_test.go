@@ -3,6 +3,7 @@ package measure
 import (
 	"errors"
 	"math"
+	"slices"
 	"testing"
 	"time"
 )
@@ -59,7 +60,9 @@ func TestLosersAreDropped(t *testing.T) {
 		batches int
 		early   bool
 	}{
-		{"hopeless", 5e-3, []float64{5e-3}, 0, true},
+		{"hopeless", 500e-3, []float64{500e-3}, 0, true},
+		{"hopeless, as another run says", 5e-3, []float64{5e-3}, 1, true},
+		{"slow at first alone", 5e-3, []float64{1e-3, 1.0e-3, 1.25e-3, 1.05e-3, 1.2e-3, 1.0e-3, 1.2e-3, 1e-3}, 8, false},
 		{"slower", 2e-3, []float64{2e-3}, 1, true},
 		{"a little slower, and told apart", 1.2e-3, []float64{1.2e-3, 1.201e-3, 1.199e-3, 1.2e-3}, 3, true},
 		{"a little slower, and not told apart", 1.2e-3, []float64{1.2e-3, 1.0e-3, 1.25e-3, 1.05e-3, 1.2e-3, 1.0e-3,
@@ -72,6 +75,32 @@ func TestLosersAreDropped(t *testing.T) {
 		}
 		if test.batches == 0 && s.Times[0] != test.first {
 			t.Errorf("%s: %v", test.name, s.Times)
+		}
+	}
+}
+
+// What a short variant takes to begin does not make it hopeless: in a batch of several runs it counts less. A long
+// batch tells that the variant is slow indeed.
+func TestSlowBeginnings(t *testing.T) {
+	r := Rule{Least: time.Millisecond, Batches: 7, Best: Interval{0.9e-5, 1.5e-5}}
+	for _, test := range []struct {
+		each    float64
+		begin   float64 // of each batch
+		early   bool
+		batches []int
+	}{
+		{1.1e-5, 1e-4, false, []int{1, 2, 4}},
+		{3.9e-4, 1e-4, true, []int{1, 2, 4}},
+		{5e-3, 0, true, []int{1}},
+	} {
+		var runs []int
+		s, err := r.take(3e-3+test.each, 1, func(n int) (float64, error) {
+			runs = append(runs, n)
+			return test.begin + float64(n)*test.each, nil
+		})
+		if err != nil || s.Early != test.early || len(runs) < len(test.batches) ||
+			!slices.Equal(runs[:len(test.batches)], test.batches) || test.early && len(runs) != len(test.batches) {
+			t.Errorf("%v a run and %v a batch: %+v of batches of %v, %v", test.each, test.begin, s, runs, err)
 		}
 	}
 }
