@@ -27,6 +27,7 @@ type benchCmd struct {
 	Garvey   benchGarvey   `cmd:"" name:"garvey" help:"Grouped searches against random sampling and an expert, on recorded spaces of synthetic kernels."`
 	Classes  benchClasses  `cmd:"" name:"classes" help:"What it saves to try only what is promising for kernels of a class, replayed on recorded spaces."`
 	Learning benchLearning `cmd:"" help:"Models that pick configurations for stencils that they have not seen, on recordings."`
+	Picks    benchPicks    `cmd:"" help:"What models pick for kernels that they have not learned from, measured on a device."`
 	Lift     benchLift     `cmd:"" help:"Which variants of Lift's programs are run first, by models of the others, before anything is compiled."`
 	OmniTune benchOmniTune `cmd:"" name:"omnitune" help:"Models that pick work-group sizes, on scenarios measured for Cummins et al. 2018."`
 	Proof    benchProof    `cmd:"" name:"proof" help:"Random programs on the reference executor and on the CPU, every cell compared."`

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"slices"
-
 	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/tune/eval/learning"
 )
@@ -10,6 +8,7 @@ import (
 type benchLearning struct {
 	record     `embed:""`
 	Recordings string `required:"" help:"The folder of the recordings, as gridloom record makes them." placeholder:"DIR"`
+	Picks      string `help:"Also sum up what bench picks has measured and left in this file." placeholder:"FILE"`
 	Device     string `help:"Only what was measured on this device: a part of its name." placeholder:"NAME"`
 }
 
@@ -29,15 +28,22 @@ func (c *benchLearning) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	rows, err := learning.Evaluate(a.ctx, list, a.commit(), a.stderr)
+	models := learning.NewHeldOut(list)
+	rows, err := learning.Evaluate(a.ctx, models, a.commit(), a.stderr)
 	if err != nil {
 		return err
 	}
-	order := func(r learning.Row) int {
-		return slices.IndexFunc(learning.Splits, func(s learning.Split) bool { return s.Name == r.Split })*100 +
-			slices.IndexFunc(learning.Metrics, func(m learning.Metric) bool { return m.Name == r.Metric })
+	if c.Picks != "" {
+		live, err := learning.ReadLive(c.Picks)
+		if err != nil {
+			return err
+		}
+		more, err := learning.SumUpLive(live, models, a.commit())
+		if err != nil {
+			return usage("--picks %s: %v", c.Picks, err)
+		}
+		rows = append(rows, more...)
 	}
-	slices.SortStableFunc(rows, func(x, y learning.Row) int { return order(x) - order(y) })
 	if err := learning.Write(a.stdout, rows); err != nil {
 		return err
 	}

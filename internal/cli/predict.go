@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/gridloom/gridloom/internal/engine"
@@ -70,7 +69,7 @@ func printPredicted(a *app, p *engine.Predicted) {
 	if len(p.Top) > 0 && len(p.Top[0].Reasons) > 0 {
 		var parts []string
 		for _, r := range p.Top[0].Reasons {
-			parts = append(parts, fmt.Sprintf("%s=%.4g x%.2f", r.Feature, r.Value, math.Exp(r.Effect)))
+			parts = append(parts, fmt.Sprintf("%s=%.4g %+.2f", r.Feature, r.Value, r.Effect))
 		}
 		a.row("  why the first: %s", strings.Join(parts, ", "))
 	}

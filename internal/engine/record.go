@@ -97,16 +97,7 @@ func Record(ctx context.Context, r RecordRequest) (*Tuned, error) {
 	if t.Interrupted {
 		return t, context.Cause(ctx)
 	}
-	return t, gridio.WriteFile(r.Path, func(w io.Writer) error {
-		z, err := gzip.NewWriterLevel(w, gzip.BestCompression)
-		if err != nil {
-			return err
-		}
-		if err := store.ExportBrief(ctx, r.Store, z, store.Filter{Session: t.Session.ID}); err != nil {
-			return err
-		}
-		return z.Close()
-	})
+	return t, writeRecording(ctx, r.Store, store.Filter{Session: t.Session.ID}, r.Path)
 }
 
 // kernels is how many kernels of a program are searched at most.

@@ -148,7 +148,11 @@ type grower struct {
 	features int // that a node chooses from
 	random   *rand.Rand
 	nodes    RegressionTree
+	own      []weighted // of the rows of a node
 }
+
+// weighted is a sum of targets, each by its weight, and the sum of the weights.
+type weighted struct{ weight, sum float64 }
 
 // tree grows the tree of the rows that have a weight.
 func (g *grower) tree() RegressionTree {
@@ -196,30 +200,33 @@ func (g *grower) grow(rows []int32, level int) int {
 func (g *grower) question(rows []int32, weight, sum float64) (feature int, bin uint8, ok bool) {
 	best := sum * sum / weight * (1 + 1e-12)
 	left := g.features
-	var weightOf, sumOf [mostBins]float64
+	own := g.own[:0]
+	for _, i := range rows {
+		own = append(own, weighted{g.weights[i], g.weights[i] * g.targets[i]})
+	}
+	g.own = own
+	var inBin [mostBins]weighted
 	for _, j := range g.random.Perm(len(g.Features)) {
 		if left == 0 {
 			break
 		}
-		weights, sums := weightOf[:len(g.splits[j])+1], sumOf[:len(g.splits[j])+1]
-		clear(weights)
+		sums, bins := inBin[:len(g.splits[j])+1], g.bins[j]
 		clear(sums)
-		bins := g.bins[j]
-		varies := false
-		for _, i := range rows {
+		first, varies := bins[rows[0]], uint8(0)
+		for n, i := range rows {
 			k := bins[i]
-			weights[k] += g.weights[i]
-			sums[k] += g.weights[i] * g.targets[i]
-			varies = varies || k != bins[rows[0]]
+			sums[k].weight += own[n].weight
+			sums[k].sum += own[n].sum
+			varies |= k ^ first
 		}
-		if !varies {
+		if varies == 0 {
 			continue // nothing to ask
 		}
 		left--
 		w, s := 0.0, 0.0
 		for k := range g.splits[j] {
-			w, s = w+weights[k], s+sums[k]
-			if weights[k] == 0 || w < g.leaf || weight-w < g.leaf {
+			w, s = w+sums[k].weight, s+sums[k].sum
+			if sums[k].weight == 0 || w < g.leaf || weight-w < g.leaf {
 				continue
 			}
 			if gain := s*s/w + (sum-s)*(sum-s)/(weight-w); gain > best {

@@ -62,7 +62,8 @@ func TestLosersAreDropped(t *testing.T) {
 	}{
 		{"hopeless", 500e-3, []float64{500e-3}, 0, true},
 		{"hopeless, as another run says", 5e-3, []float64{5e-3}, 1, true},
-		{"slow at first alone", 5e-3, []float64{1e-3, 1.0e-3, 1.25e-3, 1.05e-3, 1.2e-3, 1.0e-3, 1.2e-3, 1e-3}, 8, false},
+		{"slow at first alone", 5e-3, []float64{1e-3, 1.0e-3, 1.25e-3, 1.05e-3, 1.2e-3, 1.0e-3, 1.2e-3, 1e-3}, 8,
+			false},
 		{"slower", 2e-3, []float64{2e-3}, 1, true},
 		{"a little slower, and told apart", 1.2e-3, []float64{1.2e-3, 1.201e-3, 1.199e-3, 1.2e-3}, 3, true},
 		{"a little slower, and not told apart", 1.2e-3, []float64{1.2e-3, 1.0e-3, 1.25e-3, 1.05e-3, 1.2e-3, 1.0e-3,

@@ -34,6 +34,9 @@ func Candidates(s schedule.Space, n int) []schedule.Config {
 	return list
 }
 
+// Shared is how many candidates all programs are recorded with, unless the user wants others.
+const Shared = 200
+
 const (
 	mostDraws  = 20 // of a family's configurations until one is legal
 	mostMisses = 4  // such draws for each configuration that is wanted: families may have few

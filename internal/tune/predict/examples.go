@@ -1,7 +1,6 @@
 package predict
 
 import (
-	"math"
 	"slices"
 
 	"github.com/gridloom/gridloom/internal/tune/learn"
@@ -14,7 +13,7 @@ type Examples struct {
 	Stencil string      // the group that they belong to
 	Program []float64   // features
 	Rows    [][]float64 // features of the program and of each trial's configuration
-	Targets []float64   // the logarithm of each trial's fraction
+	Targets []float64   // each trial's fraction; 0 if it could not run
 	Drawn   []bool      // whether a trial's configuration is a candidate: others were chosen for being fast
 }
 
@@ -24,13 +23,13 @@ func Describe(r *Recorded) *Examples {
 	var of *features.Configurations
 	e.Program, of = r.describe()
 	candidates := map[string]bool{}
-	for _, c := range Candidates(r.Space, len(r.Trials)) {
+	for _, c := range Candidates(r.Space, Shared) {
 		candidates[c.String()] = true
 	}
 	for i := range r.Trials {
 		t := &r.Trials[i]
 		e.Rows = append(e.Rows, slices.Concat(e.Program, of.Of(t.Config)))
-		e.Targets = append(e.Targets, math.Log(max(Floor, r.Fraction(t))))
+		e.Targets = append(e.Targets, r.Fraction(t))
 		e.Drawn = append(e.Drawn, candidates[t.Config.String()])
 	}
 	return e
@@ -51,3 +50,9 @@ func Fit(all []*Examples) (*learn.Boosted, error) { return Grow(Numbers(all)) }
 
 // Grow grows such trees of any numbers.
 func Grow(n *learn.Numbers) (*learn.Boosted, error) { return learn.NewBoosted(n, options) }
+
+// Learn makes a model that ranks, without what a model's file says beside: what to expect of it, and of what programs.
+func Learn(all []*Examples) (*Model, error) {
+	b, err := Fit(all)
+	return &Model{Version: ModelVersion, Features: featureNames(), Speed: b}, err
+}

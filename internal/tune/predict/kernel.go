@@ -1,9 +1,11 @@
 package predict
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -32,6 +34,27 @@ type Kernel struct {
 	Target *target.Target
 
 	alone bool // the only kernel of its call
+}
+
+// Types are the types of the elements of the kernel's grids, each once: "float", or "double float".
+func (k *Kernel) Types() string {
+	var list []string
+	for _, a := range k.Call.Arrays {
+		if t := a.Type.String(); !slices.Contains(list, t) {
+			list = append(list, t)
+		}
+	}
+	slices.Sort(list)
+	return strings.Join(list, " ")
+}
+
+// Sizes are the values of the program's parameters: "nz=512 ny=512 nx=512".
+func (k *Kernel) Sizes() string {
+	var list []string
+	for i, p := range k.Bound.Program.Params {
+		list = append(list, fmt.Sprintf("%s=%d", p.Name, k.Bound.Params[i]))
+	}
+	return strings.Join(list, " ")
 }
 
 // Code returns the hash of what is compiled for a configuration; false if it is not known, or nothing can be.
@@ -96,6 +119,9 @@ func KernelsOf(b *ir.Binding, t *target.Target, plan schedule.Plan) ([]*Kernel, 
 			Name: b.Program.Name, ID: c.ID(), Bound: b, Call: b.Program.Calls[i], Space: c.Space,
 			Own: c.Kernel, Target: t,
 		}
+		if t.Kind() == lower.CPU { // as a search does
+			k.Space = tuner.ForCPU(b, k.Call, cmp.Or(t.Units, runtime.GOMAXPROCS(0)), k.Space)
+		}
 		list = append(list, k)
 	}
 	for _, k := range list {
@@ -119,6 +145,8 @@ type Recorded struct {
 	Trials     []Trial
 	Best       float64 // seconds of the fastest
 	Gone       int     // trials of configurations that the space does not have any more
+
+	known map[string]int // the index of a configuration's trial
 }
 
 // Trial is a configuration that was tried.
@@ -127,6 +155,36 @@ type Trial struct {
 	Seconds float64 // 0 if it could not run
 	Code    session.Code
 }
+
+// add adds a trial. Of a configuration that was tried in several sessions the fastest counts: what disturbs a
+// measurement makes it slower.
+func (r *Recorded) add(t Trial) {
+	if t.Seconds > 0 && (r.Best == 0 || t.Seconds < r.Best) {
+		r.Best = t.Seconds
+	}
+	text := t.Config.String()
+	i, ok := r.known[text]
+	switch {
+	case !ok:
+		r.known[text], r.Trials = len(r.Trials), append(r.Trials, t)
+	case t.Seconds > 0 && (r.Trials[i].Seconds == 0 || t.Seconds < r.Trials[i].Seconds):
+		r.Trials[i] = t
+	}
+}
+
+// Fastest returns the configurations of the n fastest trials.
+func (r *Recorded) Fastest(n int) []schedule.Config {
+	ran := slices.DeleteFunc(slices.Clone(r.Trials), func(t Trial) bool { return t.Seconds == 0 })
+	slices.SortStableFunc(ran, func(a, b Trial) int { return cmp.Compare(a.Seconds, b.Seconds) })
+	var list []schedule.Config
+	for _, t := range ran[:min(n, len(ran))] {
+		list = append(list, t.Config)
+	}
+	return list
+}
+
+// Alone reports whether the kernel is the only one of its program.
+func (k *Kernel) Alone() bool { return k.alone && len(k.Bound.Program.Calls) == 1 }
 
 // Fraction is what a trial has of the fastest speed; 0 if it could not run.
 func (r *Recorded) Fraction(t *Trial) float64 {
@@ -143,13 +201,15 @@ type Unread struct {
 	Err     error
 }
 
-// Read returns the kernels that a store has measured, by devices and names. Sessions of other versions are left out by
-// the filter; those whose program cannot be read any more are told.
+// Read returns the kernels that a store has measured, by devices and names; all sessions of a program at its sizes on a
+// device make one. Sessions of other versions are left out by the filter; those whose program cannot be read any more
+// are told.
 func Read(ctx context.Context, s store.Store, f store.Filter) ([]*Recorded, []Unread, error) {
 	f.Versions = store.CurrentVersions
 	var list []*Recorded
 	var unread []Unread
 	known := map[string]map[string]*Recorded{} // by session and kernel
+	programs := map[string]map[string]*Recorded{}
 	for r, err := range s.Records(ctx, f) {
 		if err != nil {
 			return nil, nil, err
@@ -159,9 +219,13 @@ func Read(ctx context.Context, s store.Store, f store.Filter) ([]*Recorded, []Un
 		}
 		kernels, ok := known[r.Session.ID]
 		if !ok {
-			kernels, err = recorded(r.Session)
-			if err != nil {
-				unread = append(unread, Unread{r.Session.ID, r.Session.Program.Name, err})
+			of := programOf(r.Session)
+			if kernels = programs[of]; kernels == nil {
+				kernels, err = recorded(r.Session)
+				if err != nil {
+					unread = append(unread, Unread{r.Session.ID, r.Session.Program.Name, err})
+				}
+				programs[of] = kernels
 			}
 			known[r.Session.ID] = kernels
 		}
@@ -180,17 +244,20 @@ func Read(ctx context.Context, s store.Store, f store.Filter) ([]*Recorded, []Un
 		t := Trial{Config: c, Code: r.Code}
 		if r.Verdict == verdict.OK && !math.IsNaN(r.Median) && r.Median > 0 {
 			t.Seconds = r.Median
-			if k.Best == 0 || t.Seconds < k.Best {
-				k.Best = t.Seconds
-			}
 		}
-		k.Trials = append(k.Trials, t)
+		k.add(t)
 	}
 	list = slices.DeleteFunc(list, func(k *Recorded) bool { return k.Best == 0 })
 	slices.SortStableFunc(list, func(a, b *Recorded) int {
 		return strings.Compare(a.Device+"\x00"+a.Name, b.Device+"\x00"+b.Name)
 	})
 	return list, unread, nil
+}
+
+// programOf tells what sessions have in common that make one kernel: the device, the program, its sizes and arithmetic.
+func programOf(s *session.Session) string {
+	return fmt.Sprintf("%q %q %q %q %q %v %q", s.Device.API, s.Device.String(), s.Program.Name, s.FP, s.Space.Plan,
+		s.Sizes, s.Program.IR)
 }
 
 // recorded returns the kernels of a session's program by what trials call them.
@@ -226,7 +293,9 @@ func recorded(s *session.Session) (map[string]*Recorded, error) {
 		if err != nil {
 			return nil, err
 		}
-		kernels, err := KernelsOf(b, target.OnPaper(dialect, m, mode), plan)
+		on := target.OnPaper(dialect, m, mode)
+		on.Units = s.Device.Units
+		kernels, err := KernelsOf(b, on, plan)
 		if err != nil && len(out) == 0 {
 			return nil, err
 		}
@@ -234,6 +303,7 @@ func recorded(s *session.Session) (map[string]*Recorded, error) {
 			if out[k.ID] == nil {
 				out[k.ID] = &Recorded{
 					Kernel: k, Device: s.Device.String(), API: s.Device.API, DeviceName: s.Device.Name,
+					known: map[string]int{},
 				}
 			}
 		}

@@ -16,7 +16,7 @@ import (
 )
 
 // ModelVersion is that of model files.
-const ModelVersion = 1
+const ModelVersion = 2
 
 // Model predicts what a configuration of a kernel has of the fastest speed on one kind of device.
 type Model struct {
@@ -25,7 +25,7 @@ type Model struct {
 	Device   string   `json:"device"` // its name
 	Features []string `json:"features"`
 	Training Training `json:"training"`
-	// Speed predicts the logarithm of the fraction, no less than that of Floor.
+	// Speed predicts the fraction.
 	Speed *learn.Boosted `json:"speed"`
 	// Picks are the fractions that first picks came to for kernels of groups that were left out, the least first.
 	Picks []float64 `json:"picks"`
@@ -54,9 +54,6 @@ type Scale struct {
 	// Far is the distance to the nearest example from which a program is unlike all of them.
 	Far float64 `json:"far"`
 }
-
-// Floor is the least fraction that is told apart: what is slower is as bad, and so is what cannot run.
-const Floor = 0.05
 
 // featureNames are the features of a kernel with a configuration, in their order.
 func featureNames() []string {

@@ -37,7 +37,7 @@ func (m *Model) Rank(k *Kernel) []Ranked {
 	}
 	slices.SortStableFunc(list, func(a, b Ranked) int { return cmp.Compare(b.Fraction, a.Fraction) })
 	for i := range list {
-		list[i].Fraction = min(1, math.Exp(list[i].Fraction))
+		list[i].Fraction = max(0, min(1, list[i].Fraction))
 	}
 	return list
 }
@@ -74,7 +74,7 @@ func (m *Model) outside(program []float64) bool {
 	return false
 }
 
-// Reason is how much a feature moves a prediction: the logarithm of a factor.
+// Reason is how much a feature moves a prediction.
 type Reason struct {
 	Feature string  `json:"feature"`
 	Value   float64 `json:"value"`

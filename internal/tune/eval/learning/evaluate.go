@@ -2,10 +2,9 @@ package learning
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"math"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/gridloom/gridloom/internal/tune/predict"
@@ -49,31 +48,23 @@ var Splits = []Split{
 	{"pattern", func(e *predict.Examples, _ map[string]int) string { return e.Pattern() }},
 }
 
-// Evaluate judges all pickers by all splits. log is told what is under way.
-func Evaluate(ctx context.Context, list []*predict.Recorded, commit string, log io.Writer) ([]Row, error) {
-	var all []*predict.Examples
-	stencils := map[string]int{}
-	for _, r := range list {
-		e := predict.Describe(r)
-		if !slices.Contains(e.Drawn, true) {
-			continue // nothing of what all kernels have was recorded of it
-		}
-		all = append(all, e)
-		if _, ok := stencils[e.Stencil]; !ok {
-			stencils[e.Stencil] = len(stencils)
-		}
+// Evaluate judges all pickers by all splits and metrics. log is told what is under way.
+func Evaluate(ctx context.Context, h *HeldOut, commit string, log io.Writer) ([]Row, error) {
+	if len(h.All) == 0 {
+		return nil, errors.New("no kernel was recorded with the candidates that all kernels share")
 	}
+	all, stencils := h.All, h.stencils
 	var rows []Row
 	for _, split := range Splits {
 		results, err := validate(ctx, all, split, stencils, log)
 		if err != nil {
 			return nil, err
 		}
-		for i, p := range Pickers {
-			for m := range Metrics {
+		for m := range Metrics {
+			for i, p := range Pickers {
 				rows = append(rows, row(results, all, i, m, Row{
 					Experiment: "candidates", Model: p.Name, Split: split.Name, Metric: Metrics[m].Name,
-					Device: list[0].Device, Commit: commit,
+					Device: all[0].Device, Commit: commit,
 				}))
 			}
 		}
@@ -139,66 +130,30 @@ func row(results [][]*judged, all []*predict.Examples, picker, metric int, r Row
 	for k, j := range results[0] {
 		random[k] = scale(atRandom(j, m.of, m.Geometric, uint64(k)), m.Geometric)
 	}
-	var stencils []string
-	of := map[string][]int{}
+	names := make([]string, len(all))
 	for k, e := range all {
-		if of[e.Stencil] == nil {
-			stencils = append(stencils, e.Stencil)
-		}
-		of[e.Stencil] = append(of[e.Stencil], k)
+		names[k] = e.Stencil
 	}
-	mean := func(values []float64, times []int) float64 { // stencils weigh alike
-		total, n := 0.0, 0.0
-		for s, name := range stencils {
-			own := 0.0
-			for _, k := range of[name] {
-				own += values[k] / float64(len(of[name]))
-			}
-			total, n = total+float64(times[s])*own, n+float64(times[s])
-		}
-		return unscale(total/n, m.Geometric)
-	}
-	once := slices.Repeat([]int{1}, len(stencils))
+	g := newGroups(names)
+	mean := func(values []float64, times []int) float64 { return unscale(g.mean(values, times), m.Geometric) }
 	table := slices.IndexFunc(Pickers, func(p Picker) bool { return p.Name == Table })
 	zeror := slices.IndexFunc(Pickers, func(p Picker) bool { return p.Name == ZeroR })
-	r.Value, r.Table, r.ZeroR = mean(values[picker], once), mean(values[table], once), mean(values[zeror], once)
-	r.Random, r.Groups, r.Kernels = mean(random, once), len(stencils), len(all)
+	fewer := m.Name == "runs to 90 %"
 	better := 1.0
-	if m.Name == "runs to 90 %" {
+	if fewer {
 		better = -1
 	}
-	own := make([]float64, len(all))
-	for k := range own {
-		own[k] = unscale(values[picker][k], m.Geometric)
-	}
-	slices.Sort(own)
-	r.Median, r.Worst = own[len(own)/2], own[0]
-	if better < 0 {
-		r.Worst = own[len(own)-1]
-	}
-	var means, gains []float64
-	draw := rand.New(rand.NewPCG(1, 2))
-	for range 2000 {
-		times := make([]int, len(stencils))
-		for range stencils {
-			times[draw.IntN(len(stencils))]++
-		}
-		x := mean(values[picker], times)
-		means, gains = append(means, x), append(gains, better*(x-mean(values[table], times)))
-	}
-	r.Gain = better * (r.Value - r.Table)
-	r.Low, r.High = ends(means)
-	r.GainLow, r.GainHigh = ends(gains)
-	for _, v := range []*float64{&r.Value, &r.Low, &r.High, &r.Median, &r.Worst, &r.ZeroR, &r.Table, &r.Random, &r.Gain,
-		&r.GainLow, &r.GainHigh} {
-		*v = rounded(*v)
-	}
+	own := sumUp(values[picker], names, m.Geometric, fewer)
+	r.Value, r.Low, r.High, r.Median, r.Worst = own.Value, own.Low, own.High, own.Median, own.Worst
+	r.Groups, r.Kernels = own.Groups, own.Kernels
+	r.Table, r.ZeroR = rounded(mean(values[table], nil)), rounded(mean(values[zeror], nil))
+	r.Random = rounded(mean(random, nil))
+	var gains []float64
+	g.drawn(func(times []int) {
+		gains = append(gains, better*(mean(values[picker], times)-mean(values[table], times)))
+	})
+	r.Gain = rounded(better * (mean(values[picker], nil) - mean(values[table], nil)))
+	low, high := ends(gains)
+	r.GainLow, r.GainHigh = rounded(low), rounded(high)
 	return r
-}
-
-// ends returns the interval that 95 % of values lie in.
-func ends(values []float64) (low, high float64) {
-	slices.Sort(values)
-	n := float64(len(values) - 1)
-	return values[int(math.Round(0.025*n))], values[int(math.Round(0.975*n))]
 }

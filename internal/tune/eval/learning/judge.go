@@ -32,7 +32,7 @@ var Metrics = []Metric{
 	{"best of 5", "share of the best candidate", true,
 		func(j *judged) float64 { return slices.Max(j.fraction[:min(5, len(j.fraction))]) / j.best }},
 	{"runs to 90 %", "candidates run until one has 0.9 of the best of them, 50 at most", false, (*judged).runs},
-	{"correlation", "of predicted and measured logarithms of fractions", false, (*judged).correlation},
+	{"correlation", "of predicted and measured fractions", false, (*judged).correlation},
 }
 
 // judged are the candidates of a kernel in the order of a model.
@@ -66,13 +66,9 @@ func (j *judged) runs() float64 {
 	return float64(min(i+1, mostRuns))
 }
 
-// correlation is Pearson's, of scores and the logarithms of fractions that models learn; 0 if either is constant.
+// correlation is Pearson's, of scores and fractions; 0 if either is constant.
 func (j *judged) correlation() float64 {
-	logs := make([]float64, len(j.score))
-	for i, f := range j.fraction {
-		logs[i] = math.Log(max(predict.Floor, f))
-	}
-	return pearson(j.score, logs)
+	return pearson(j.score, j.fraction)
 }
 
 // pearson is the correlation of two lists; 0 if either is constant.

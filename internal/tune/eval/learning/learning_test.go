@@ -31,7 +31,7 @@ func made(name string, fractions, first []float64, seed uint64) *predict.Example
 		}
 		row[0] = first[i]
 		e.Rows = append(e.Rows, row)
-		e.Targets = append(e.Targets, math.Log(max(predict.Floor, f)))
+		e.Targets = append(e.Targets, f)
 		e.Drawn = append(e.Drawn, true)
 	}
 	return e

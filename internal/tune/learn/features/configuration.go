@@ -3,6 +3,7 @@ package features
 import (
 	"math"
 
+	"github.com/gridloom/gridloom/internal/compile/analysis"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
@@ -78,6 +79,15 @@ func configurationFeatures() []Feature {
 	for _, w := range words {
 		say(w.name, "0 or 1", "1 if "+w.role.String()+" is "+w.is+".", w.is+": 1")
 	}
+	say("values", "a cell", "Values that a thread reads for its neighbouring cells, each once, by those cells.",
+		"a star of radius 1 in 2D, rows=2: 4")
+	say("accesses", "a cell", "The vectors at multiples of their width that have those values, by those cells.",
+		"vec=4, that star, one row: 1.25")
+	say("values_ahead", "a cell", "Such values of a step along the stream, where those of before are kept.",
+		"that star, stream=j: 3")
+	say("accesses_ahead", "a cell", "The vectors that have those.", "vec=4, that star, stream=j: 0.75")
+	say("values_held", "log2", "Values that a thread reads for all its neighbouring cells.", "that star, rows=2: 3")
+	say("reread", "log2", "Bytes of all those values, by the bytes that must be moved.", "5 values, 1 result: 1.3")
 	say("registers", "registers", "What a thread would like to have, by the estimate.", "a plane of 8 doubles held: 90")
 	say("shared", "log2 of bytes", "Shared memory of a block, by the estimate; 0 without.", "4 planes of 2 KiB: 13")
 	say("resident_blocks", "blocks", "Blocks that a multiprocessor holds at once, by the estimate.", "2,048 / 256: 8")
@@ -98,16 +108,20 @@ type Configurations struct {
 	domain []int64
 	bytes  float64 // of the widest element
 	units  float64 // threads of a multiprocessor
+	moved  float64 // bytes that a cell needs
 	model  *estimate.Model
+	reads  *threadReads
 	roles  map[string]*schedule.Roles
 }
 
 // NewConfigurations prepares to describe configurations of a call's kernel with some space. A machine that is no GPU
 // leaves what follows for GPUs at 0.
 func NewConfigurations(b *ir.Binding, call *ir.Call, m *machine.Machine, space schedule.Space) *Configurations {
+	f := analysis.Analyze(b.Program, b).Call(call)
 	d := &Configurations{
 		axes: b.Program.Axes, domain: domainOf(b, call), model: estimate.New(b, call, m, space),
-		roles: map[string]*schedule.Roles{}, units: 1,
+		reads: newThreadReads(f, len(b.Program.Axes)), moved: f.Traffic.Compulsory, roles: map[string]*schedule.Roles{},
+		units: 1,
 	}
 	for i := range space.Families {
 		d.roles[space.Families[i].Name] = space.Families[i].Roles()
@@ -193,6 +207,9 @@ func (d *Configurations) Append(out []float64, c schedule.Config) []float64 {
 	for _, w := range words {
 		flag(set.Word(w.role) == w.is)
 	}
+	n := d.reads.of(on)
+	out = append(out, n.values, n.vectors, n.planeValues, n.planeVectors,
+		log2(n.values*n.cells), math.Log2(max(1, n.planeValues*d.bytes)/max(1, d.moved)))
 	if d.model == nil {
 		return append(out, make([]float64, end-len(out))...)
 	}

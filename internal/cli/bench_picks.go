@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gridloom/gridloom/internal/compile/arith"
+	"github.com/gridloom/gridloom/internal/engine"
+	"github.com/gridloom/gridloom/internal/run/gridio"
+	"github.com/gridloom/gridloom/internal/tune/eval/learning"
+	"github.com/gridloom/gridloom/internal/tune/measure"
+	"github.com/gridloom/gridloom/internal/tune/predict"
+)
+
+type benchPicks struct {
+	Recordings string        `required:"" help:"The folder of the recordings to learn from, as gridloom record makes them." placeholder:"DIR"`
+	JSON       string        `name:"json" required:"" help:"The file of the rows: what stands there is not measured again." placeholder:"FILE"`
+	Record     string        `required:"" help:"The folder for recordings of what is measured, so that models may learn from it later." placeholder:"DIR"`
+	Program    []string      `help:"Only the kernels of these programs." placeholder:"NAME"`
+	Search     int           `help:"Also search each kernel with so many trials, without and with a prior." placeholder:"TRIALS"`
+	Prior      int           `default:"10" help:"Configurations of a model that the second search begins with. Default: 10." placeholder:"N"`
+	Most       int           `default:"50" help:"Picks of a model that are measured where none of the first ten is near the best. Default: 50." placeholder:"N"`
+	Budget     time.Duration `default:"18m" help:"Begin no kernel after so long; the same command goes on from there. Default: 18m." placeholder:"TIME"`
+	Device     string        `short:"d" default:"cuda:0" help:"The device. Default: cuda:0." placeholder:"DEVICE"`
+	Jobs       int           `help:"Processes that compile; as many as processors if it is not given." placeholder:"COUNT"`
+}
+
+func (c *benchPicks) Help() string {
+	return `Measures what models pick among all candidates of a kernel, whose stencil or whose pattern they have not learned from: the first ten of each model, and the first fifty of those none of whose ten is near the best. gridloom bench learning sums the rows up.
+
+Examples:
+
+	gridloom bench picks --recordings bench/recordings --record picks --json picks.json --budget 8m
+	gridloom bench picks --recordings bench/recordings --record picks --json searches.json --search 300`
+}
+
+func (c *benchPicks) Run(a *app) error {
+	collectLess()
+	switch {
+	case c.Search < 0:
+		return usage("--search %d: a number of trials is positive", c.Search)
+	case c.Prior < 1:
+		return usage("--prior %d: a number of configurations is positive", c.Prior)
+	case c.Most < 1 || c.Most > learning.MostPicks:
+		return usage("--most %d: a number of picks is from 1 to %d", c.Most, learning.MostPicks)
+	case c.Budget < 0:
+		return usage("--budget %v: a time is positive", c.Budget)
+	case c.Jobs < 0:
+		return usage("--jobs %d: a number of processes is positive", c.Jobs)
+	}
+	if err := gridio.CheckFile(c.JSON); err != nil {
+		return err
+	}
+	rows, err := learning.ReadLive(c.JSON)
+	if err != nil {
+		return err
+	}
+	d, err := engine.Open(engine.DeviceRequest{
+		ID: c.Device, Arithmetic: arith.Contract, Purpose: engine.ToTune, Workers: c.Jobs,
+	})
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if d.Reference() {
+		return usage("--device %s: nothing can be measured on the reference executor", c.Device)
+	}
+	list, err := engine.Recordings(a.ctx, c.Recordings, measure.DeviceOf(d.Target).Name)
+	if err != nil {
+		return err
+	}
+	models := learning.NewHeldOut(list)
+	left, err := learning.Unmeasured(models.All, rows, c.Program, c.Search > 0)
+	if err != nil {
+		return usage("%v", err)
+	}
+	if err := os.MkdirAll(c.Record, 0o777); err != nil {
+		return err
+	}
+	until := time.Now().Add(c.Budget)
+	for i, k := range spread(left) {
+		if time.Now().After(until) {
+			fmt.Fprintf(a.stderr, "the time is up: %d of %d kernels were measured, and the same command goes on\n",
+				i, len(left))
+			return nil
+		}
+		began := time.Now()
+		l, err := c.measure(a, d, models, k)
+		if err != nil && a.ctx.Err() != nil {
+			return failf(exitInterrupted, "interrupted: %d of %d kernels were measured, and the same command goes on",
+				i, len(left))
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", k.Name, err)
+		}
+		if err := learning.KeepLive(c.JSON, l); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.stderr, "%d of %d: %s, in %.1f s\n", i+1, len(left), l, time.Since(began).Seconds())
+	}
+	return nil
+}
+
+// measure measures the picks of a kernel.
+func (c *benchPicks) measure(a *app, d *engine.Device, models *learning.HeldOut, k *predict.Examples) (
+	*learning.Live, error) {
+	l, err := learning.Picks(a.ctx, learning.PicksRequest{
+		Models: models, Kernel: k, Search: c.Search, Prior: c.Prior, Most: c.Most,
+		In: func(ctx context.Context, name string, work func(learning.Try) error) error {
+			r := engine.TrialsRequest{
+				Kernel: k.Kernel, Device: d, Commit: a.commit(), Path: filepath.Join(c.Record, name+".jsonl.gz"),
+			}
+			return engine.Trials(ctx, r, func(try engine.Try) error { return work(learning.Try(try)) })
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	on := measure.DeviceOf(d.Target)
+	l.Device, l.Driver, l.Commit = on.Name, on.Driver, a.commit()
+	return l, nil
+}

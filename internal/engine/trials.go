@@ -1,0 +1,83 @@
+package engine
+
+import (
+	"compress/gzip"
+	"context"
+	"io"
+	"path/filepath"
+
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/disk"
+	"github.com/gridloom/gridloom/internal/run/gridio"
+	"github.com/gridloom/gridloom/internal/tune/predict"
+	"github.com/gridloom/gridloom/internal/tune/store"
+	"github.com/gridloom/gridloom/internal/tune/store/sqlite"
+	"github.com/gridloom/gridloom/internal/tune/tuner"
+)
+
+// TrialsRequest asks for trials of a kernel, the only one of its program, in a store of their own: no search knows what
+// another has measured.
+type TrialsRequest struct {
+	Kernel *predict.Kernel
+	Device *Device // opened ToTune
+	Commit string  // of this Gridloom
+	Path   string  // of the recording of all that was tried
+}
+
+// Try makes so many trials of a kernel: those that first returns for its space, and then what a search chooses. It
+// tells their outcomes, and how many there were.
+type Try func(trials int, first func(*ir.Call, schedule.Space) []schedule.Config,
+	told func(o *tuner.Outcome, n int)) error
+
+// Trials does work that tries configurations. When it is done, a recording is written.
+func Trials(ctx context.Context, r TrialsRequest, work func(Try) error) error {
+	own, err := disk.NewFolder("", "gridloom-trials-")
+	if err != nil {
+		return err
+	}
+	defer own.Remove()
+	s, err := sqlite.Open(ctx, filepath.Join(own.Path, "store.db"), sqlite.Options{})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	err = work(func(trials int, first func(*ir.Call, schedule.Space) []schedule.Config,
+		told func(o *tuner.Outcome, n int)) error {
+		n := 0
+		o := tuner.Options{
+			Bound: r.Kernel.Bound, Set: settings(r.Kernel.Bound), Strategy: "auto", Seed: 1, MaxDepth: 1,
+			Trials: trials, First: first, Events: func(e tuner.Event) {
+				if e.Kind == tuner.EventTrial && e.Trial.Kernel == r.Kernel.ID {
+					n++
+					told(e.Trial, n)
+				}
+			},
+		}
+		t, err := Tune(ctx, TuneRequest{
+			Options: o, Device: r.Device, Store: s, NoHints: true, Own: true, Commit: r.Commit,
+		})
+		if err == nil && t.Interrupted {
+			err = context.Cause(ctx)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return writeRecording(ctx, s, store.Filter{}, r.Path)
+}
+
+// writeRecording writes what a store has as a recording.
+func writeRecording(ctx context.Context, s store.Store, f store.Filter, path string) error {
+	return gridio.WriteFile(path, func(w io.Writer) error {
+		z, err := gzip.NewWriterLevel(w, gzip.BestCompression)
+		if err != nil {
+			return err
+		}
+		if err := store.ExportBrief(ctx, s, z, f); err != nil {
+			return err
+		}
+		return z.Close()
+	})
+}

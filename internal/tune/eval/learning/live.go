@@ -1,0 +1,257 @@
+package learning
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gridloom/gridloom/internal/tune/eval/bench"
+	"github.com/gridloom/gridloom/internal/tune/predict"
+)
+
+// Live is what models chose for a kernel that they have not learned from, among all candidates, and how fast it was on
+// the device: measured there, and not looked up.
+type Live struct {
+	Kernel  string `json:"kernel"`
+	Types   string `json:"types"`
+	Sizes   string `json:"sizes"`
+	Pattern string `json:"pattern"`
+	// Recorded are seconds of the fastest of the recordings, measured anew beside the picks.
+	Recorded float64 `json:"recorded_seconds"`
+	// Best are seconds of the fastest that was ever measured: the oracle.
+	Best     float64      `json:"best_seconds"`
+	Picks    []LivePicks  `json:"picks"`
+	Searches []LiveSearch `json:"searches,omitempty"`
+	Device   string       `json:"device"`
+	Driver   string       `json:"driver"`
+	Commit   string       `json:"commit"`
+}
+
+// LivePicks are the first of a model's ranking, in its order.
+type LivePicks struct {
+	Split      string    `json:"split"` // what the model has not learned from
+	Candidates int       `json:"candidates"`
+	Config     string    `json:"first"`
+	Predicted  float64   `json:"predicted"` // the fraction that the first was to have
+	Seconds    []float64 `json:"seconds"`   // 0 could not run
+}
+
+// LiveSearch is a search of a kernel.
+type LiveSearch struct {
+	Prior  int        `json:"prior"` // configurations that a model without the kernel's stencil chose to begin with
+	Trials int        `json:"trials"`
+	Steps  []LiveStep `json:"steps"` // each time it found a faster one
+}
+
+// LiveStep is the trial in which a search found a faster configuration.
+type LiveStep struct {
+	Trial   int     `json:"trial"`
+	Seconds float64 `json:"seconds"`
+}
+
+// Key names the kernel.
+func (l *Live) Key() string { return l.Kernel + " " + l.Types + " " + l.Sizes }
+
+// keyOf is the key of a kernel's row.
+func keyOf(k *predict.Examples) string {
+	l := Live{Kernel: k.Name, Types: k.Types(), Sizes: k.Sizes()}
+	return l.Key()
+}
+
+// String sums the row up in a line.
+func (l *Live) String() string {
+	text := l.Key()
+	for i := range l.Picks {
+		p := &l.Picks[i]
+		text += fmt.Sprintf("; without its %s the first pick has %.3f, %d runs", p.Split, l.share(p.Seconds[0]),
+			l.Runs(p))
+	}
+	for i := range l.Searches {
+		s := &l.Searches[i]
+		n, ok := l.Until(s, untilPart)
+		if !ok {
+			n = 0
+		}
+		text += fmt.Sprintf("; prior %d: %d trials", s.Prior, n)
+	}
+	return text
+}
+
+const liveCommand = "bench picks"
+
+// ReadLive returns the rows of a file; none if it is not there.
+func ReadLive(path string) ([]*Live, error) { return bench.ReadRows[*Live](path, liveCommand) }
+
+// KeepLive puts a row into a file, in the place of that of the same kernel.
+func KeepLive(path string, l *Live) error {
+	return bench.MergeRows(path, liveCommand, []*Live{l}, func(a, b *Live) int { return cmp.Compare(a.Key(), b.Key()) })
+}
+
+// Unmeasured returns the kernels of some programs, nil for all, that have no row yet, or none with searches where these
+// are wanted. Kernels that are not alone in their program are left out: what is picked for one is not all of it.
+func Unmeasured(all []*predict.Examples, rows []*Live, programs []string, searches bool) ([]*predict.Examples, error) {
+	for _, name := range programs {
+		if !slices.ContainsFunc(all, func(k *predict.Examples) bool { return k.Name == name }) {
+			return nil, fmt.Errorf("--program %s: no kernel of this name was recorded", name)
+		}
+	}
+	var list []*predict.Examples
+	for _, k := range all {
+		if !k.Alone() || programs != nil && !slices.Contains(programs, k.Name) {
+			continue
+		}
+		key := keyOf(k)
+		if !slices.ContainsFunc(rows, func(l *Live) bool {
+			return l.Key() == key && (!searches || len(l.Searches) > 0)
+		}) {
+			list = append(list, k)
+		}
+	}
+	return list, nil
+}
+
+// NewLive begins the row of a kernel.
+func NewLive(k *predict.Examples) *Live {
+	return &Live{Kernel: k.Name, Types: k.Types(), Sizes: k.Sizes(), Pattern: k.Pattern()}
+}
+
+// Of returns the picks of a model by what it has not learned from; nil if there are none.
+func (l *Live) Of(split string) *LivePicks {
+	i := slices.IndexFunc(l.Picks, func(p LivePicks) bool { return p.Split == split })
+	if i < 0 {
+		return nil
+	}
+	return &l.Picks[i]
+}
+
+// Found takes the time of a configuration, 0 if it could not run.
+func (l *Live) Found(seconds float64) {
+	if seconds > 0 && (l.Best == 0 || seconds < l.Best) {
+		l.Best = seconds
+	}
+}
+
+// share is what a time has of the best.
+func (l *Live) share(seconds float64) float64 {
+	if seconds == 0 {
+		return 0
+	}
+	return l.Best / seconds
+}
+
+// Runs counts the picks until one is near the best: mostRuns if none of those that were measured is.
+func (l *Live) Runs(p *LivePicks) int {
+	if p == nil {
+		return mostRuns
+	}
+	i := slices.IndexFunc(p.Seconds, func(s float64) bool { return l.share(s) >= near })
+	if i < 0 {
+		return mostRuns
+	}
+	return i + 1
+}
+
+// Until counts the trials of a search until it had so much of the best; false if it never had.
+func (l *Live) Until(s *LiveSearch, part float64) (trials int, ok bool) {
+	for _, step := range s.Steps {
+		if l.share(step.Seconds) >= part {
+			return step.Trial, true
+		}
+	}
+	return s.Trials, false
+}
+
+// MostPicks are the picks that are worth measuring: no more are counted.
+const MostPicks = mostRuns
+
+// liveMetrics are what is judged of live picks.
+var liveMetrics = []struct {
+	name      string
+	geometric bool
+	fewer     bool // is better
+	of        func(l *Live, p *LivePicks) float64
+}{
+	{"first pick", true, false, func(l *Live, p *LivePicks) float64 { return l.share(p.Seconds[0]) }},
+	{"best of 5", true, false, func(l *Live, p *LivePicks) float64 {
+		best := 0.0
+		for _, s := range p.Seconds[:min(5, len(p.Seconds))] {
+			best = max(best, l.share(s))
+		}
+		return best
+	}},
+	{"runs to 90 %", false, true, func(l *Live, p *LivePicks) float64 { return float64(l.Runs(p)) }},
+}
+
+// untilPart is the part of the best to which the trials of searches are counted.
+const untilPart = 0.95
+
+// SumUpLive returns the figures of live picks and searches: means over stencils of the means of their kernels, as
+// Evaluate has them.
+func SumUpLive(list []*Live, h *HeldOut, commit string) ([]Row, error) {
+	stencils := map[string]string{}
+	for _, k := range h.All {
+		stencils[keyOf(k)] = k.Stencil
+	}
+	for _, l := range list {
+		if stencils[l.Key()] == "" {
+			return nil, fmt.Errorf("%s has no recording", l.Key())
+		}
+	}
+	stencil := func(l *Live) string { return stencils[l.Key()] }
+	var rows []Row
+	for _, split := range Splits {
+		for _, m := range liveMetrics {
+			var values []float64
+			var groups []string
+			for _, l := range list {
+				p := l.Of(split.Name)
+				if p == nil || len(p.Seconds) == 0 {
+					continue
+				}
+				values = append(values, scale(m.of(l, p), m.geometric))
+				groups = append(groups, stencil(l))
+			}
+			if len(values) == 0 {
+				continue
+			}
+			r := sumUp(values, groups, m.geometric, m.fewer)
+			r.Experiment, r.Model, r.Split, r.Metric = "live", Own, split.Name, m.name
+			r.Device, r.Commit = list[0].Device, commit
+			rows = append(rows, r)
+		}
+	}
+	for _, name := range []string{"auto", "auto with a prior", "times fewer"} {
+		var values []float64
+		var groups []string
+		for _, l := range list {
+			if without, with, ok := l.searches(); ok {
+				x := map[string]float64{"auto": without, "auto with a prior": with, "times fewer": without / with}
+				values, groups = append(values, math.Log(x[name])), append(groups, stencil(l))
+			}
+		}
+		if len(values) == 0 {
+			continue
+		}
+		r := sumUp(values, groups, true, name != "times fewer")
+		r.Experiment, r.Model, r.Split, r.Device, r.Commit = "search", name, "stencil", list[0].Device, commit
+		r.Metric = fmt.Sprintf("trials to %.0f %%", 100*untilPart)
+		rows = append(rows, r)
+	}
+	return rows, nil
+}
+
+// searches returns the trials that the search without a prior needed, and that with one; false if one of them was not
+// made. A search that never came so far counts as all its trials.
+func (l *Live) searches() (without, with float64, ok bool) {
+	for i := range l.Searches {
+		s := &l.Searches[i]
+		n, _ := l.Until(s, untilPart)
+		if s.Prior == 0 {
+			without = float64(n)
+		} else {
+			with = float64(n)
+		}
+	}
+	return without, with, without > 0 && with > 0
+}

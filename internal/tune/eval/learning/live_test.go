@@ -1,0 +1,140 @@
+package learning
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/tune/predict"
+)
+
+// real gives a made kernel what names it.
+func real(e *predict.Examples) *predict.Examples {
+	e.Bound, e.Call = &ir.Binding{Program: &ir.Program{}}, &ir.Call{}
+	return e
+}
+
+// live makes the row of a kernel whose best takes a second.
+func live(name string, seconds ...float64) *Live {
+	l := &Live{Kernel: name, Device: "D", Picks: []LivePicks{{Split: "stencil", Seconds: seconds}}}
+	l.Found(1)
+	return l
+}
+
+// Live picks count by the best that was ever measured; those that cannot run are the worst.
+func TestLive(t *testing.T) {
+	l := live("a", 2, 0, 1.25, 1.1)
+	p := l.Of("stencil")
+	if n := l.Runs(p); n != 4 {
+		t.Errorf("%d runs", n)
+	}
+	if l.Found(0.5); l.Best != 0.5 || l.Runs(p) != mostRuns || l.Runs(l.Of("pattern")) != mostRuns {
+		t.Errorf("%+v", l)
+	}
+	if l.Found(0); l.Best != 0.5 {
+		t.Errorf("what could not run took %v", l.Best)
+	}
+	s := LiveSearch{Trials: 30, Steps: []LiveStep{{1, 3}, {7, 0.52}, {20, 0.5}}}
+	if n, ok := l.Until(&s, 0.95); n != 7 || !ok {
+		t.Errorf("%d, %v", n, ok)
+	}
+	if n, ok := l.Until(&s, 1.5); n != 30 || ok {
+		t.Errorf("%d, %v", n, ok)
+	}
+	if text := l.String(); !strings.Contains(text, "without its stencil the first pick has 0.250, 50 runs") {
+		t.Error(text)
+	}
+}
+
+// Rows are summed up by stencils: two kernels of one count as one.
+func TestSumUpLive(t *testing.T) {
+	h := &HeldOut{}
+	for _, k := range [][2]string{{"a", "x"}, {"b", "x"}, {"c", "y"}} {
+		e := real(made(k[0], []float64{1}, []float64{0}, 1))
+		e.Stencil = k[1]
+		h.All = append(h.All, e)
+	}
+	rows := []*Live{live("a", 1), live("b", 4, 2, 2, 2, 2, 1), live("c", 2, 1)}
+	rows[0].Searches = []LiveSearch{
+		{Trials: 9, Steps: []LiveStep{{8, 1}}}, {Prior: 5, Trials: 9, Steps: []LiveStep{{2, 1}}},
+	}
+	got, err := SumUpLive(rows, h, "now")
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := map[string]Row{}
+	for _, r := range got {
+		of[r.Experiment+" "+r.Model+" "+r.Metric] = r
+	}
+	for name, want := range map[string]float64{
+		"live boosted first pick":                 math.Sqrt(math.Sqrt(1*0.25) * 0.5),
+		"live boosted best of 5":                  math.Sqrt(math.Sqrt(1*0.5) * 1),
+		"live boosted runs to 90 %":               (3.5 + 2) / 2,
+		"search auto trials to 95 %":              8,
+		"search times fewer trials to 95 %":       4,
+		"search auto with a prior trials to 95 %": 2,
+	} {
+		if r, ok := of[name]; !ok || math.Abs(r.Value-want) > 1e-4 || r.Device != "D" || r.Commit != "now" {
+			t.Errorf("%s: %+v, not %v", name, r, want)
+		}
+	}
+	if r := of["live boosted runs to 90 %"]; r.Groups != 2 || r.Kernels != 3 || r.Worst != 6 || r.Median != 2 {
+		t.Errorf("%+v", r)
+	}
+	if _, err := SumUpLive([]*Live{live("d", 1)}, h, ""); err == nil || !strings.Contains(err.Error(), "no recording") {
+		t.Error(err)
+	}
+}
+
+// Rows are kept by kernel; what has none is still to be measured, and so is what has no search where one is wanted.
+func TestKeepLive(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rows.json")
+	for _, l := range []*Live{live("b", 1), live("a", 2), live("b", 3)} {
+		if err := KeepLive(path, l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rows, err := ReadLive(path)
+	if err != nil || len(rows) != 2 || rows[0].Kernel != "a" || rows[1].Picks[0].Seconds[0] != 3 {
+		t.Fatalf("%+v, %v", rows, err)
+	}
+	if err := os.WriteFile(path, []byte("{"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadLive(path); err == nil || !strings.Contains(err.Error(), "bench picks") {
+		t.Error(err)
+	}
+	if _, err := Unmeasured(nil, nil, []string{"a"}, false); err == nil {
+		t.Error("a program that was not recorded is taken")
+	}
+}
+
+// A model that is made without a kernel's part does not know it, and is made once.
+func TestHeldOut(t *testing.T) {
+	h := &HeldOut{All: study(true), models: map[string]*heldOut{}}
+	half := Split{"half", func(e *predict.Examples, _ map[string]int) string {
+		return string(e.Name[len(e.Name)-1] % 2)
+	}}
+	var models []*predict.Model
+	for _, e := range h.All {
+		m, err := h.Without(t.Context(), e, half)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Contains(models, m) {
+			models = append(models, m)
+		}
+	}
+	if len(models) != 2 {
+		t.Errorf("%d models of two parts", len(models))
+	}
+	one := Split{"all", func(*predict.Examples, map[string]int) string { return "" }}
+	_, err := h.Without(t.Context(), h.All[0], one)
+	if err == nil || !strings.Contains(err.Error(), "nothing is left") {
+		t.Error(err)
+	}
+}
