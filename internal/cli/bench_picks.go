@@ -80,6 +80,9 @@ func (c *benchPicks) Run(a *app) error {
 	if err := os.MkdirAll(c.Record, 0o777); err != nil {
 		return err
 	}
+	if err := models.Prepare(a.ctx, left); err != nil {
+		return err
+	}
 	until := time.Now().Add(c.Budget)
 	for i, k := range spread(left) {
 		if time.Now().After(until) {

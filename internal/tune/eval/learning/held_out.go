@@ -3,8 +3,11 @@ package learning
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/gridloom/gridloom/internal/tune/predict"
 )
@@ -66,4 +69,19 @@ func (h *HeldOut) Without(ctx context.Context, e *predict.Examples, s Split) (*p
 		m.model, m.err = predict.Learn(others)
 	})
 	return m.model, m.err
+}
+
+// Prepare makes the models of all splits that some kernels need, side by side.
+func (h *HeldOut) Prepare(ctx context.Context, list []*predict.Examples) error {
+	var work errgroup.Group
+	work.SetLimit(runtime.GOMAXPROCS(0))
+	for _, s := range Splits {
+		for _, e := range list {
+			work.Go(func() error {
+				_, err := h.Without(ctx, e, s)
+				return err
+			})
+		}
+	}
+	return work.Wait()
 }
