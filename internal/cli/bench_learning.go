@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"fmt"
+
 	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/tune/eval/learning"
 )
@@ -33,6 +35,14 @@ func (c *benchLearning) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	forms, err := learning.Forms(a.ctx, models, a.commit())
+	if err != nil {
+		return err
+	}
+	if len(forms) == 0 {
+		fmt.Fprintln(a.stderr, "note: no form was judged: too few configurations of each were tried")
+	}
+	rows = append(rows, forms...)
 	if c.Picks != "" {
 		live, err := learning.ReadLive(c.Picks)
 		if err != nil {

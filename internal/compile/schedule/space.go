@@ -147,8 +147,7 @@ func (k *Constraint) broken(c Config) bool {
 	if !k.applies(c) {
 		return false
 	}
-	var own Config
-	own.Family = c.Family
+	own := Config{Family: c.Family, Values: make([]Setting, 0, len(k.Params))}
 	for _, name := range k.Params {
 		v, _ := c.Get(name)
 		own.Values = append(own.Values, Setting{name, v})

@@ -14,7 +14,8 @@ import (
 type Boosted struct {
 	Start float64          `json:"start"`
 	Rate  float64          `json:"rate"`
-	Trees []RegressionTree `json:"trees"`
+	Runs  int              `json:"runs"`  // in which as many trees were grown
+	Trees []RegressionTree `json:"trees"` // of the first run, and so on
 }
 
 // BoostedOptions are the options of boosted trees.
@@ -41,7 +42,7 @@ func NewBoosted(n *Numbers, o BoostedOptions) (*Boosted, error) {
 		return nil, fmt.Errorf("boosted trees cannot be grown by %+v", o)
 	}
 	runs := max(1, o.Runs)
-	b := &Boosted{Rate: o.Rate / float64(runs)}
+	b := &Boosted{Rate: o.Rate / float64(runs), Runs: runs}
 	for _, y := range n.Targets {
 		b.Start += y / float64(len(n.Targets))
 	}

@@ -4,6 +4,7 @@ package learn
 // is laid out for speed. Many rows that share these features are predicted with it.
 type Given struct {
 	start float64
+	runs  int
 	nodes []givenNode // of all trees, each root before its sons, the son for values up to the split first
 	roots []int32
 }
@@ -17,7 +18,7 @@ type givenNode struct {
 
 // Given answers the questions about the first features.
 func (b *Boosted) Given(first []float64) *Given {
-	g := &Given{start: b.Start}
+	g := &Given{start: b.Start, runs: max(1, b.Runs)}
 	for _, t := range b.Trees {
 		g.roots = append(g.roots, int32(len(g.nodes)))
 		g.add(b.Rate, t, 0, first)
@@ -47,9 +48,18 @@ func (g *Given) add(rate float64, t RegressionTree, at int, first []float64) {
 }
 
 // Predict returns what Boosted.Predict does for the known features and the rest of a row, bit for bit.
-func (g *Given) Predict(rest []float64) float64 {
-	y := g.start
-	for _, root := range g.roots {
+func (g *Given) Predict(rest []float64) float64 { return g.sum(g.start, g.roots, rest) }
+
+// PredictFirst returns what the first n trees of the first run predict by themselves: it says soon what is worth asking
+// all trees about.
+func (g *Given) PredictFirst(rest []float64, n int) float64 {
+	n = min(n, len(g.roots)/g.runs)
+	return g.start + float64(g.runs)*g.sum(0, g.roots[:n], rest)
+}
+
+// sum adds what some trees say.
+func (g *Given) sum(y float64, roots []int32, rest []float64) float64 {
+	for _, root := range roots {
 		n := &g.nodes[root]
 		for at := root; n.feature >= 0; n = &g.nodes[at] {
 			if at++; rest[n.feature] > n.value {

@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -25,6 +26,30 @@ func TestGiven(t *testing.T) {
 	b, err := NewBoosted(n, BoostedOptions{Trees: 60, Depth: 5, Rate: 0.1, Part: 0.7, Leaf: 3, Seed: 2})
 	if err != nil {
 		t.Fatal(err)
+	}
+	thrice, err := NewBoosted(n, BoostedOptions{Trees: 60, Depth: 5, Rate: 0.1, Part: 0.7, Leaf: 3, Seed: 2, Runs: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(thrice.Trees) != 180 || !slices.EqualFunc(thrice.Trees[:60], b.Trees, slices.Equal) ||
+		slices.EqualFunc(thrice.Trees[60:120], b.Trees, slices.Equal) {
+		t.Errorf("%d trees of three runs", len(thrice.Trees))
+	}
+	row := draw()
+	mean := 0.0
+	for run := range 3 {
+		one := Boosted{Start: b.Start, Rate: 0.1, Trees: thrice.Trees[60*run : 60*run+60]}
+		mean += one.Predict(row) / 3
+	}
+	if got := thrice.Predict(row); math.Abs(got-mean) > 1e-9 {
+		t.Errorf("three runs predict %v, and their mean is %v", got, mean)
+	}
+	some := Boosted{Start: b.Start, Rate: 0.1, Trees: b.Trees[:20]}
+	if got, want := thrice.Given(row[:2]).PredictFirst(row[2:], 20), some.Predict(row); math.Abs(got-want) > 1e-9 {
+		t.Errorf("the first 20 trees predict %v, not %v", got, want)
+	}
+	if got, want := b.Given(nil).PredictFirst(row, 1000), b.Predict(row); math.Abs(got-want) > 1e-9 {
+		t.Errorf("all trees predict %v, not %v", got, want)
 	}
 	for known := range 6 {
 		for range 40 {

@@ -20,8 +20,8 @@ func Candidates(s schedule.Space, n int) []schedule.Config {
 	seen := make(map[uint64]bool, n)
 	for i := 0; len(list) < n && i < mostMisses*n; i++ {
 		for try := range mostDraws {
-			c, key := d.draw(uint64(i), uint64(i*mostDraws+try))
-			if !s.Has(c) {
+			c, key, ok := d.draw(uint64(i), uint64(i*mostDraws+try))
+			if !ok {
 				continue
 			}
 			if !seen[key] {
@@ -82,8 +82,8 @@ func (d *drawn) add(weight float64, parts ...string) {
 }
 
 // draw returns the configuration of a number, of the family of another number, and a key that tells configurations
-// apart.
-func (d *draws) draw(family, number uint64) (c schedule.Config, key uint64) {
+// apart; false if it is not legal.
+func (d *draws) draw(family, number uint64) (c schedule.Config, key uint64, ok bool) {
 	i := d.families.least(family)
 	key = d.families.hashes[i]
 	c = d.space.Families[i].Choose(func(p *schedule.Param) schedule.Value {
@@ -92,7 +92,7 @@ func (d *draws) draw(family, number uint64) (c schedule.Config, key uint64) {
 		key = mixed(key + list.hashes[k])
 		return p.Values[k]
 	})
-	return c, key
+	return c, key, d.space.Families[i].Allows(c)
 }
 
 // usualPart is about the part of draws in which a setting that matters less is the default.

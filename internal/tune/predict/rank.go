@@ -18,6 +18,12 @@ type Ranked struct {
 // Ranked configurations are chosen from so many candidates.
 const usualCandidates = 10000
 
+// All candidates are predicted by some trees, and so many of them, the best by those, by all trees.
+const (
+	firstTrees = 60
+	finalists  = 1000
+)
+
 // Rank returns the candidates of a kernel, the fastest by prediction first. The seeds of the kernel's families are
 // candidates, too.
 func (m *Model) Rank(k *Kernel) []Ranked {
@@ -33,13 +39,25 @@ func (m *Model) Rank(k *Kernel) []Ranked {
 	row := make([]float64, 0, len(m.Features))
 	for i, c := range candidates {
 		row = of.Append(row[:0], c)
-		list[i] = Ranked{c, speed.Predict(row)}
+		list[i] = Ranked{c, speed.PredictFirst(row, firstTrees)}
 	}
-	slices.SortStableFunc(list, func(a, b Ranked) int { return cmp.Compare(b.Fraction, a.Fraction) })
+	sortRanked(list)
+	first := list[:min(finalists, len(list))]
+	for i, x := range first {
+		row = of.Append(row[:0], x.Config)
+		first[i].Fraction = speed.Predict(row)
+	}
+	sortRanked(first)
+	most := 1.0 // no candidate has more than those before it
 	for i := range list {
-		list[i].Fraction = max(0, min(1, list[i].Fraction))
+		most = min(most, max(0, list[i].Fraction))
+		list[i].Fraction = most
 	}
 	return list
+}
+
+func sortRanked(list []Ranked) {
+	slices.SortStableFunc(list, func(a, b Ranked) int { return cmp.Compare(b.Fraction, a.Fraction) })
 }
 
 // Neighbour is a program that a model has learned from, and how far another is from it.

@@ -16,18 +16,16 @@ func readAll(t testing.TB) []*Recorded {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	for _, suite := range []string{"garvey", "lift", "spatial"} {
-		files, _ := filepath.Glob("../../../bench/recordings/" + suite + "/*.gz")
-		for _, f := range files {
-			r, err := os.Open(f)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := store.Import(context.Background(), s, r, store.Source{}); err != nil {
-				t.Fatal(f, err)
-			}
-			r.Close()
+	files, _ := filepath.Glob("../../../bench/recordings/*/*.jsonl.gz")
+	for _, f := range files {
+		r, err := os.Open(f)
+		if err != nil {
+			t.Fatal(err)
 		}
+		if _, err := store.Import(context.Background(), s, r, store.Source{}); err != nil {
+			t.Fatal(f, err)
+		}
+		r.Close()
 	}
 	list, unread, err := Read(context.Background(), s, store.Filter{})
 	if err != nil {

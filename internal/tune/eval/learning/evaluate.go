@@ -5,14 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/gridloom/gridloom/internal/tune/predict"
 )
 
 // Row is a figure of a model.
 type Row struct {
-	Experiment string  `json:"experiment"` // "candidates": picks among those that all kernels were recorded with
+	// Experiment is "candidates" for picks among those that all kernels were recorded with, "live" for picks among all
+	// candidates that were measured, "form" for the choice of a kernel's form, and "search" for searches.
+	Experiment string  `json:"experiment"`
 	Model      string  `json:"model"`
 	Split      string  `json:"split"` // what is left out
 	Metric     string  `json:"metric"`
@@ -24,10 +30,15 @@ type Row struct {
 	ZeroR      float64 `json:"baseline_zeror"`
 	Table      float64 `json:"baseline_table"`
 	Random     float64 `json:"baseline_random"`
+	Neighbours float64 `json:"baseline_neighbours"` // five of them, along principal components
 	// Gain is how much better the figure is than the table's, with its paired 95 % interval. Fewer runs are better.
 	Gain     float64 `json:"gain"`
 	GainLow  float64 `json:"gain_low"`
 	GainHigh float64 `json:"gain_high"`
+	// Over is how much better it is than the neighbours', likewise.
+	Over     float64 `json:"over_neighbours"`
+	OverLow  float64 `json:"over_neighbours_low"`
+	OverHigh float64 `json:"over_neighbours_high"`
 	Groups   int     `json:"groups"`
 	Kernels  int     `json:"kernels"`
 	Device   string  `json:"device"`
@@ -68,8 +79,42 @@ func Evaluate(ctx context.Context, h *HeldOut, commit string, log io.Writer) ([]
 				}))
 			}
 		}
+		own := slices.IndexFunc(Pickers, func(p Picker) bool { return p.Name == Own })
+		var firsts []float64
+		var names []string
+		for k, j := range results[own] {
+			firsts, names = append(firsts, j.fraction[0]), append(names, all[k].Stencil)
+		}
+		rows = append(rows, coverage(firsts, names, Row{
+			Experiment: "candidates", Model: Own, Split: split.Name, Device: all[0].Device, Commit: commit,
+		}))
 	}
 	return rows, nil
+}
+
+// coverage returns how many first picks lie in the interval that is told beforehand: it is made of the first picks for
+// other stencils.
+func coverage(firsts []float64, stencils []string, r Row) Row {
+	inside := make([]float64, len(firsts))
+	for k, first := range firsts {
+		var others []float64
+		for i, x := range firsts {
+			if stencils[i] != stencils[k] {
+				others = append(others, x)
+			}
+		}
+		slices.Sort(others)
+		if len(others) == 0 {
+			continue
+		}
+		if e := predict.Expect(others); e.Low <= first && first <= e.High {
+			inside[k] = 1
+		}
+	}
+	s := sumUp(inside, stencils, false, false)
+	s.Experiment, s.Model, s.Split, s.Metric = r.Experiment, r.Model, r.Split, "in the 90 % interval"
+	s.Device, s.Commit = r.Device, r.Commit
+	return s
 }
 
 // validate returns, for each picker, the orders of all kernels by models that have not learned from their part.
@@ -88,32 +133,52 @@ func validate(ctx context.Context, all []*predict.Examples, split Split, stencil
 	for i := range results {
 		results[i] = make([]*judged, len(all))
 	}
-	for n, part := range parts {
-		fmt.Fprintf(log, "without part %d of %d by %s\n", n+1, len(parts), split.Name)
-		others := slices.DeleteFunc(slices.Clone(all), func(e *predict.Examples) bool {
-			return split.part(e, stencils) == part
-		})
+	var work errgroup.Group
+	work.SetLimit(runtime.GOMAXPROCS(0))
+	var mutex sync.Mutex
+	done := 0
+	for _, part := range parts {
 		for i, p := range Pickers {
-			if ctx.Err() != nil {
-				return nil, context.Cause(ctx)
-			}
-			score, err := p.Learn(others)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", p.Name, err)
-			}
-			for k, e := range all {
-				if split.part(e, stencils) != part {
-					continue
+			work.Go(func() error {
+				if ctx.Err() != nil {
+					return context.Cause(ctx)
 				}
-				j, ok := judge(e, score)
-				if !ok {
-					return nil, fmt.Errorf("%s: none of the candidates ran", e.Name)
+				if err := p.judge(all, results[i], func(e *predict.Examples) bool {
+					return split.part(e, stencils) == part
+				}); err != nil {
+					return err
 				}
-				results[i][k] = j
-			}
+				mutex.Lock()
+				defer mutex.Unlock()
+				done++
+				fmt.Fprintf(log, "%d of %d models without a %s\n", done, len(parts)*len(Pickers), split.Name)
+				return nil
+			})
 		}
 	}
+	if err := work.Wait(); err != nil {
+		return nil, err
+	}
 	return results, nil
+}
+
+// judge fills in the orders of the kernels that are left out, by a model that learns from the others.
+func (p *Picker) judge(all []*predict.Examples, orders []*judged, out func(*predict.Examples) bool) error {
+	score, err := p.Learn(slices.DeleteFunc(slices.Clone(all), out))
+	if err != nil {
+		return fmt.Errorf("%s: %w", p.Name, err)
+	}
+	for k, e := range all {
+		if !out(e) {
+			continue
+		}
+		j, ok := judge(e, score)
+		if !ok {
+			return fmt.Errorf("%s: none of the candidates ran", e.Name)
+		}
+		orders[k] = j
+	}
+	return nil
 }
 
 // row sums up a metric of a picker.
@@ -148,12 +213,18 @@ func row(results [][]*judged, all []*predict.Examples, picker, metric int, r Row
 	r.Groups, r.Kernels = own.Groups, own.Kernels
 	r.Table, r.ZeroR = rounded(mean(values[table], nil)), rounded(mean(values[zeror], nil))
 	r.Random = rounded(mean(random, nil))
-	var gains []float64
-	g.drawn(func(times []int) {
-		gains = append(gains, better*(mean(values[picker], times)-mean(values[table], times)))
-	})
-	r.Gain = rounded(better * (mean(values[picker], nil) - mean(values[table], nil)))
-	low, high := ends(gains)
-	r.GainLow, r.GainHigh = rounded(low), rounded(high)
+	gain := func(over int) (value, low, high float64) {
+		var gains []float64
+		g.drawn(func(times []int) {
+			gains = append(gains, better*(mean(values[picker], times)-mean(values[over], times)))
+		})
+		low, high = ends(gains)
+		return rounded(better * (mean(values[picker], nil) - mean(values[over], nil))), rounded(low), rounded(high)
+	}
+	r.Gain, r.GainLow, r.GainHigh = gain(table)
+	if near := slices.IndexFunc(Pickers, func(p Picker) bool { return p.Name == Neighbours }); near >= 0 {
+		r.Neighbours = rounded(mean(values[near], nil))
+		r.Over, r.OverLow, r.OverHigh = gain(near)
+	}
 	return r
 }

@@ -179,3 +179,24 @@ func TestLiftSum(t *testing.T) {
 		t.Errorf("%+v, not %+v", got, want)
 	}
 }
+
+// About nine of ten first picks lie in the interval that the others make; what others of the same stencil
+// have does not count.
+func TestCoverage(t *testing.T) {
+	var firsts []float64
+	var names []string
+	for i := range 40 {
+		f := 0.9 + 0.002*float64(i)
+		if i%20 == 0 {
+			f = 0.1
+		}
+		firsts, names = append(firsts, f), append(names, fmt.Sprint(i))
+	}
+	r := coverage(firsts, names, Row{Split: "x"})
+	if math.Abs(r.Value-0.9) > 0.05 || r.Split != "x" || r.Kernels != 40 {
+		t.Errorf("%+v", r)
+	}
+	if r = coverage([]float64{0.5, 0.5, 0.9}, []string{"a", "a", "b"}, Row{}); r.Value != 0.5 {
+		t.Errorf("%+v", r)
+	}
+}

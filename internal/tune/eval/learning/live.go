@@ -221,6 +221,20 @@ func SumUpLive(list []*Live, h *HeldOut, commit string) ([]Row, error) {
 			rows = append(rows, r)
 		}
 	}
+	for _, split := range Splits {
+		var firsts []float64
+		var groups []string
+		for _, l := range list {
+			if p := l.Of(split.Name); p != nil && len(p.Seconds) > 0 {
+				firsts, groups = append(firsts, l.share(p.Seconds[0])), append(groups, stencil(l))
+			}
+		}
+		if len(firsts) > 0 {
+			rows = append(rows, coverage(firsts, groups, Row{
+				Experiment: "live", Model: Own, Split: split.Name, Device: list[0].Device, Commit: commit,
+			}))
+		}
+	}
 	for _, name := range []string{"auto", "auto with a prior", "times fewer"} {
 		var values []float64
 		var groups []string

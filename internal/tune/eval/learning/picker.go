@@ -19,6 +19,9 @@ const (
 	ZeroR = "zeror" // all candidates are alike: the first is as good as any
 	Table = "table" // the mean fraction of the same configuration, without features
 	Own   = "boosted"
+
+	// Neighbours are plain ones: of the paper on Lift, whatever the features.
+	Neighbours = "5-nn"
 )
 
 // Pickers are the models, the baselines first.
@@ -27,7 +30,7 @@ var Pickers = []Picker{
 		return func(*predict.Examples, int) float64 { return 0 }, nil
 	}},
 	{Table, byTable},
-	{"5-nn", regressor(func(n *learn.Numbers) (learn.Regressor, error) {
+	{Neighbours, regressor(func(n *learn.Numbers) (learn.Regressor, error) {
 		return learn.NewNearest(n, componentShare, neighbours)
 	})},
 	{"forest", regressor(func(n *learn.Numbers) (learn.Regressor, error) {

@@ -30,20 +30,34 @@ func WriteLift(w io.Writer, r *LiftResult) error {
 	return t.Flush()
 }
 
-// Write prints the rows as tables, one for each split and metric.
+// Write prints the rows as tables, one for each experiment, split and metric. Baselines that were not judged have no
+// column.
 func Write(w io.Writer, rows []Row) error {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	title := ""
 	for _, r := range rows {
-		if head := r.Split + ": " + r.Metric; head != title {
+		if head := fmt.Sprintf("%s, without a %s: %s", r.Experiment, r.Split, r.Metric); head != title {
 			if title != "" {
 				fmt.Fprintln(t)
 			}
 			title = head
-			fmt.Fprintf(t, "without a %s\tmean\t95 %%\tmedian\tworst\trandom\tbetter than the table by\n", head)
+			fmt.Fprintf(t, "%s\tmean\t95 %%\tmedian\tworst", head)
+			if r.Table != 0 {
+				fmt.Fprint(t, "\trandom\tbetter than the table by")
+			}
+			if r.Neighbours != 0 {
+				fmt.Fprint(t, "\tthan neighbours by")
+			}
+			fmt.Fprintln(t)
 		}
-		fmt.Fprintf(t, "%s\t%.3f\t%.3f to %.3f\t%.3f\t%.3f\t%.3f\t%.3f (%.3f to %.3f)\n", r.Model, r.Value, r.Low,
-			r.High, r.Median, r.Worst, r.Random, r.Gain, r.GainLow, r.GainHigh)
+		fmt.Fprintf(t, "%s\t%.3f\t%.3f to %.3f\t%.3f\t%.3f", r.Model, r.Value, r.Low, r.High, r.Median, r.Worst)
+		if r.Table != 0 {
+			fmt.Fprintf(t, "\t%.3f\t%.3f (%.3f to %.3f)", r.Random, r.Gain, r.GainLow, r.GainHigh)
+		}
+		if r.Neighbours != 0 {
+			fmt.Fprintf(t, "\t%.3f (%.3f to %.3f)", r.Over, r.OverLow, r.OverHigh)
+		}
+		fmt.Fprintln(t)
 	}
 	return t.Flush()
 }

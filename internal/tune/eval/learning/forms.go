@@ -1,0 +1,224 @@
+package learning
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/gridloom/gridloom/internal/tune/learn"
+	"github.com/gridloom/gridloom/internal/tune/predict"
+)
+
+// tuned is how many configurations of a form have to be tried for its time to count: the best of them.
+const tuned = 20
+
+// kernelForms are the forms of a kernel that were tuned.
+type kernelForms struct {
+	of    *predict.Examples
+	share map[string]float64 // what the best configuration of a form has of the best of all these forms
+	best  string             // form
+	forms []string           // by name
+	trial []string           // the form of each trial
+}
+
+// formsOf finds the forms of a kernel.
+func formsOf(e *predict.Examples) *kernelForms {
+	k := &kernelForms{of: e, share: map[string]float64{}}
+	tried := map[string]int{}
+	for i := range e.Trials {
+		t := &e.Trials[i]
+		form := predict.FormOf(e.Space.ByRole(t.Config), t.Config.Family)
+		k.trial = append(k.trial, form)
+		tried[form]++
+		k.share[form] = max(k.share[form], e.Fraction(t))
+	}
+	maps.DeleteFunc(k.share, func(form string, share float64) bool { return tried[form] < tuned || share == 0 })
+	k.forms = slices.Sorted(maps.Keys(k.share))
+	for _, form := range k.forms {
+		if k.best == "" || k.share[form] > k.share[k.best] {
+			k.best = form
+		}
+	}
+	for _, form := range k.forms {
+		k.share[form] /= k.share[k.best]
+	}
+	if k.best != "" {
+		k.share[k.best] = 1
+	}
+	return k
+}
+
+// most returns the kernel's form of the largest number; the first by name if there are several.
+func (k *kernelForms) most(number func(form string) float64) string {
+	form := k.forms[0]
+	for _, f := range k.forms[1:] {
+		if number(f) > number(form) {
+			form = f
+		}
+	}
+	return form
+}
+
+// formPicker chooses forms of kernels that it has not learned from.
+type formPicker struct {
+	name  string
+	learn func(ctx context.Context, h *HeldOut, k *kernelForms, s Split, others []*kernelForms) (string, error)
+}
+
+// garveys are the forests of Garvey and Abdelrahman 2018, section 6.1: ten trees on four features of a stencil.
+const garveys = "forest of four features"
+
+// formPickers are the baselines, what the paper has, and the model that Gridloom has.
+var formPickers = []formPicker{
+	{ZeroR, func(_ context.Context, _ *HeldOut, k *kernelForms, _ Split, others []*kernelForms) (string, error) {
+		wins := map[string]float64{}
+		for _, o := range others {
+			wins[o.best]++
+		}
+		return k.most(func(f string) float64 { return wins[f] }), nil
+	}},
+	{Table, func(_ context.Context, _ *HeldOut, k *kernelForms, _ Split, others []*kernelForms) (string, error) {
+		total, n := map[string]float64{}, map[string]float64{}
+		for _, o := range others {
+			for f, share := range o.share {
+				total[f], n[f] = total[f]+share, n[f]+1
+			}
+		}
+		return k.most(func(f string) float64 { return total[f] / max(1, n[f]) }), nil
+	}},
+	{garveys, pickByForest},
+	{Own, func(ctx context.Context, h *HeldOut, k *kernelForms, s Split, _ []*kernelForms) (string, error) {
+		m, err := h.Without(ctx, k.of, s)
+		if err != nil {
+			return "", err
+		}
+		predicted := map[string]float64{}
+		for i, form := range k.trial {
+			if k.of.Drawn[i] { // that a search chose a configuration would hint at its form
+				predicted[form] = max(predicted[form], m.Speed.Predict(k.of.Rows[i]))
+			}
+		}
+		return k.most(func(f string) float64 { return predicted[f] }), nil
+	}},
+}
+
+// pickByForest classifies by what a stencil is like.
+func pickByForest(_ context.Context, _ *HeldOut, k *kernelForms, _ Split, others []*kernelForms) (string, error) {
+	t := &learn.Table{}
+	for _, name := range []string{"rank", "stencil_size", "density", "unique_axis"} {
+		t.Features = append(t.Features, learn.Feature{Name: name})
+	}
+	for _, o := range others {
+		class := slices.Index(t.Classes, o.best)
+		if class < 0 {
+			class, t.Classes = len(t.Classes), append(t.Classes, o.best)
+		}
+		t.Rows, t.Labels = append(t.Rows, o.of.Program[:len(t.Features)]), append(t.Labels, class)
+	}
+	f, err := learn.NewClassForest(t, learn.ForestOptions{Trees: 10, Leaf: 1, Seed: 1})
+	if err != nil {
+		return "", err
+	}
+	p := f.Classify(k.of.Program[:len(t.Features)])
+	return k.most(func(form string) float64 {
+		if class := slices.Index(t.Classes, form); class >= 0 {
+			return p[class]
+		}
+		return -1
+	}), nil
+}
+
+// Forms judges models that choose the form of a kernel, by what its best configuration has. There are no rows if no
+// kernel has two forms that were tuned.
+func Forms(ctx context.Context, h *HeldOut, commit string) ([]Row, error) {
+	var all []*kernelForms
+	var stencils []string
+	for _, e := range h.All {
+		if k := formsOf(e); len(k.forms) > 1 { // else there is nothing to choose
+			all, stencils = append(all, k), append(stencils, e.Stencil)
+		}
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	var rows []Row
+	for _, split := range Splits {
+		right, share := make([][]float64, len(formPickers)), make([][]float64, len(formPickers))
+		random := make([]float64, len(all))
+		for i, k := range all {
+			others := slices.DeleteFunc(slices.Clone(all), func(o *kernelForms) bool {
+				return h.part(o.of, split) == h.part(k.of, split)
+			})
+			if len(others) == 0 {
+				return nil, fmt.Errorf("all kernels are of one %s", split.Name)
+			}
+			for p, picker := range formPickers {
+				form, err := picker.learn(ctx, h, k, split, others)
+				if err != nil {
+					return nil, fmt.Errorf("%s: %w", picker.name, err)
+				}
+				is := 0.0
+				if form == k.best {
+					is = 1
+				}
+				right[p], share[p] = append(right[p], is), append(share[p], k.share[form])
+			}
+			for _, form := range k.forms {
+				random[i] += k.share[form] / float64(len(k.forms))
+			}
+		}
+		for p, picker := range formPickers {
+			add := func(metric string, values [][]float64, random float64) {
+				r := sumUp(values[p], stencils, false, false)
+				r.Experiment, r.Model, r.Split, r.Metric = "form", picker.name, split.Name, metric
+				r.ZeroR, r.Table = rounded(mean(values[0], stencils)), rounded(mean(values[1], stencils))
+				r.Random = rounded(random)
+				r.Device, r.Commit = all[0].of.Device, commit
+				r.compare(values[p], values[1], stencils)
+				rows = append(rows, r)
+			}
+			chance := 0.0
+			for _, k := range all {
+				chance += 1 / float64(len(k.forms)) / float64(len(all))
+			}
+			add("accuracy", right, chance)
+			add("penalty-weighted accuracy", share, mean(random, stencils))
+			rows = append(rows, lossRemoved(share[p], share[0], stencils, rows[len(rows)-1]))
+		}
+	}
+	return rows, nil
+}
+
+// mean is that of groups, of the means of their kernels.
+func mean(values []float64, names []string) float64 { return newGroups(names).mean(values, nil) }
+
+// compare fills in how much better values are than the table's.
+func (r *Row) compare(values, table []float64, names []string) {
+	g := newGroups(names)
+	var gains []float64
+	g.drawn(func(times []int) { gains = append(gains, g.mean(values, times)-g.mean(table, times)) })
+	low, high := ends(gains)
+	r.Gain = rounded(g.mean(values, nil) - g.mean(table, nil))
+	r.GainLow, r.GainHigh = rounded(low), rounded(high)
+}
+
+// lossRemoved says how much of what ZeroR loses is lost no more.
+func lossRemoved(share, zeror []float64, names []string, r Row) Row {
+	g := newGroups(names)
+	removed := func(times []int) float64 {
+		loss := 1 - g.mean(zeror, times)
+		if loss == 0 {
+			return 0
+		}
+		return 1 - (1-g.mean(share, times))/loss
+	}
+	var list []float64
+	g.drawn(func(times []int) { list = append(list, removed(times)) })
+	low, high := ends(list)
+	return Row{
+		Experiment: r.Experiment, Model: r.Model, Split: r.Split, Metric: "of zeror's loss removed",
+		Value: rounded(removed(nil)), Low: rounded(low), High: rounded(high), Groups: r.Groups, Kernels: r.Kernels,
+		Device: r.Device, Commit: r.Commit,
+	}
+}

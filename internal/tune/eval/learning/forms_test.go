@@ -1,0 +1,92 @@
+package learning
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/tune/learn/features"
+)
+
+// formed makes stencils of which small ones are fast by tiles, and others by planes: the other form has half.
+func formed(t *testing.T) *HeldOut {
+	h := &HeldOut{stencils: map[string]int{}, models: map[string]*heldOut{}}
+	for s := range 30 {
+		small := s%3 > 0
+		e := made(fmt.Sprint("stencil ", s), nil, nil, 1)
+		e.Program = make([]float64, len(features.OfProgram))
+		e.Program[1] = 50
+		if small {
+			e.Program[1] = 5
+		}
+		for i := range 2 * tuned {
+			c, family, f := schedule.Config{Family: "tile"}, 0, 0.5
+			if i%2 > 0 {
+				c, family = schedule.Config{Family: "planes"}, 1
+			}
+			if small == (family == 0) {
+				f = 1
+			}
+			f *= 1 - 0.3*float64(i/2)/tuned
+			row := append(append([]float64{}, e.Program...), make([]float64, len(features.OfConfiguration))...)
+			row[len(e.Program)+family] = 1
+			x := made(e.Name, []float64{f}, []float64{row[0]}, 1)
+			x.Trials[0].Config = c.With("block", schedule.Int(int64(i)))
+			e.Trials, e.Rows = append(e.Trials, x.Trials[0]), append(e.Rows, row)
+			e.Targets, e.Drawn = append(e.Targets, f), append(e.Drawn, true)
+		}
+		h.All, h.stencils[e.Stencil] = append(h.All, e), s
+	}
+	return h
+}
+
+// A form has the share of its best configuration, if enough of it were tried.
+func TestFormsOf(t *testing.T) {
+	e := formed(t).All[1]
+	k := formsOf(e)
+	if k.best != "tile" || k.share["tile"] != 1 || math.Abs(k.share["planes"]-0.5) > 1e-12 || len(k.forms) != 2 {
+		t.Errorf("%+v", k)
+	}
+	e.Trials = e.Trials[:2*tuned-1]
+	if k := formsOf(e); len(k.forms) != 1 || k.best != "tile" {
+		t.Errorf("%d forms, the best is %s", len(k.forms), k.best)
+	}
+}
+
+// Where a feature of stencils decides on the form, forests and trees find it, and what always says the same loses a
+// third of the kernels.
+func TestForms(t *testing.T) {
+	old := Splits
+	defer func() { Splits = old }()
+	Splits = Splits[:1]
+	rows, err := Forms(t.Context(), formed(t), "now")
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := map[string]Row{}
+	for _, r := range rows {
+		of[r.Model+" "+r.Metric] = r
+	}
+	for name, want := range map[string]float64{
+		"zeror accuracy": 2.0 / 3, "zeror penalty-weighted accuracy": 2.0/3 + 0.5/3, "zeror of zeror's loss removed": 0,
+		garveys + " accuracy": 1, garveys + " of zeror's loss removed": 1,
+		"boosted accuracy": 1, "boosted penalty-weighted accuracy": 1, "boosted of zeror's loss removed": 1,
+	} {
+		r, ok := of[name]
+		if !ok || math.Abs(r.Value-want) > 1e-3 || r.Groups != 30 || r.Commit != "now" || r.Low > r.Value ||
+			r.High < r.Value {
+			t.Errorf("%s: %+v, not %v", name, r, want)
+		}
+	}
+	if r := of["boosted accuracy"]; math.Abs(r.ZeroR-2.0/3) > 1e-3 || r.Random != 0.5 || r.GainLow <= 0 {
+		t.Errorf("%+v", r)
+	}
+	h := formed(t)
+	for _, e := range h.All {
+		e.Trials = e.Trials[:tuned]
+	}
+	if rows, err := Forms(t.Context(), h, ""); err != nil || rows != nil {
+		t.Errorf("kernels without two forms are judged: %v, %v", rows, err)
+	}
+}

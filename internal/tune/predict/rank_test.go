@@ -1,0 +1,52 @@
+package predict
+
+import (
+	"cmp"
+	"slices"
+	"testing"
+
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/tune/session"
+	"github.com/gridloom/gridloom/internal/tune/synth"
+)
+
+// What some trees choose for all trees to order has what all trees would choose of all candidates, at the top.
+func TestRankByFirstTrees(t *testing.T) {
+	m, err := Builtin(&session.Device{API: "cuda", Name: "NVIDIA H200"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"star-zyx-r2", "dense-yx-r1", "thumbtack-xzy-r3"} {
+		s, err := synth.FindKernel(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := kernelsOf(t, name, s.Source([3]int{256, 256, 256}, 1))[0]
+		ranked := m.Rank(k)
+		if !slices.IsSortedFunc(ranked, func(a, b Ranked) int { return cmp.Compare(b.Fraction, a.Fraction) }) ||
+			ranked[0].Fraction > 1 || ranked[len(ranked)-1].Fraction < 0 {
+			t.Errorf("%s: not in order", name)
+		}
+		program, of := k.describe()
+		whole := slices.Clone(ranked)
+		for i := range whole {
+			whole[i].Fraction = m.Speed.Predict(of.Append(slices.Clone(program), whole[i].Config))
+		}
+		sortRanked(whole)
+		top := func(list []Ranked) (configs []schedule.Config) {
+			for _, x := range list[:50] {
+				configs = append(configs, x.Config)
+			}
+			return configs
+		}
+		same := 0
+		for _, c := range top(whole) {
+			if slices.ContainsFunc(top(ranked), c.Equal) {
+				same++
+			}
+		}
+		if !whole[0].Config.Equal(ranked[0].Config) || same < 48 {
+			t.Errorf("%s: %d of the first 50 are those of all trees", name, same)
+		}
+	}
+}
