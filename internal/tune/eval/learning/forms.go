@@ -142,8 +142,12 @@ func Forms(ctx context.Context, h *HeldOut, commit string) ([]Row, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
+	if err := h.Prepare(ctx, h.All); err != nil {
+		return nil, err
+	}
 	var rows []Row
 	for _, split := range Splits {
+		var accuracy, weighted, removed []Row // of the pickers
 		right, share := make([][]float64, len(formPickers)), make([][]float64, len(formPickers))
 		random := make([]float64, len(all))
 		for i, k := range all {
@@ -169,23 +173,24 @@ func Forms(ctx context.Context, h *HeldOut, commit string) ([]Row, error) {
 			}
 		}
 		for p, picker := range formPickers {
-			add := func(metric string, values [][]float64, random float64) {
+			figure := func(metric string, values [][]float64, random float64) Row {
 				r := sumUp(values[p], stencils, false, false)
 				r.Experiment, r.Model, r.Split, r.Metric = "form", picker.name, split.Name, metric
 				r.ZeroR, r.Table = rounded(mean(values[0], stencils)), rounded(mean(values[1], stencils))
 				r.Random = rounded(random)
 				r.Device, r.Commit = all[0].of.Device, commit
 				r.compare(values[p], values[1], stencils)
-				rows = append(rows, r)
+				return r
 			}
 			chance := 0.0
 			for _, k := range all {
 				chance += 1 / float64(len(k.forms)) / float64(len(all))
 			}
-			add("accuracy", right, chance)
-			add("penalty-weighted accuracy", share, mean(random, stencils))
-			rows = append(rows, lossRemoved(share[p], share[0], stencils, rows[len(rows)-1]))
+			accuracy = append(accuracy, figure("accuracy", right, chance))
+			weighted = append(weighted, figure("penalty-weighted accuracy", share, mean(random, stencils)))
+			removed = append(removed, lossRemoved(share[p], share[0], stencils, weighted[p]))
 		}
+		rows = slices.Concat(rows, accuracy, weighted, removed)
 	}
 	return rows, nil
 }
