@@ -5,20 +5,24 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
+	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/engine"
 )
 
 type emitCmd struct {
-	File   string   `arg:"" help:"Source file; - reads standard input."`
-	Target string   `default:"c" enum:"c,cuda,opencl" help:"What the kernels are written in: c for processors, cuda or opencl for GPUs. Default: c." placeholder:"LANGUAGE"`
-	Out    string   `help:"Folder for the files; without it the kernels alone go to standard output." placeholder:"DIR"`
-	Set    []string `help:"Give a coefficient its value (repeatable)." placeholder:"NAME=VALUE" sep:"none"`
-	Plan   string   `help:"Settings for the kernels, such as threads=2 or block=0x64x0; @FILE reads them from a file." placeholder:"PLAN"`
-	After  []string `name:"print-after" help:"Print the IR after a pass, or after all, to standard error (repeatable). An unknown name lists the passes." placeholder:"PASS" sep:"none"`
-	FP     string   `name:"fp" default:"contract" enum:"strict,contract,fast" help:"Arithmetic: strict rounds every operation on its own, contract fuses the products that sums take in, fast reorders too. Default: contract." placeholder:"MODE"`
+	File    string   `arg:"" help:"Source file; - reads standard input."`
+	Target  string   `default:"c" enum:"c,cuda,opencl" help:"What the kernels are written in: c for processors, cuda or opencl for GPUs. Default: c." placeholder:"LANGUAGE"`
+	Out     string   `help:"Folder for the files; without it the kernels alone go to standard output." placeholder:"DIR"`
+	Set     []string `help:"Give a coefficient its value (repeatable)." placeholder:"NAME=VALUE" sep:"none"`
+	Plan    string   `help:"Settings for the kernels, such as threads=2 or block=0x64x0; @FILE reads them from a file." placeholder:"PLAN" xor:"plan"`
+	Machine string   `help:"Take the plan that a model of this machine predicts to be the fastest: a built-in one (${machines}) or a JSON file." placeholder:"NAME|FILE.json" xor:"plan"`
+	At      []string `help:"A size or scalar to predict for (repeatable). Default: the program's." placeholder:"NAME=VALUE" sep:"none"`
+	After   []string `name:"print-after" help:"Print the IR after a pass, or after all, to standard error (repeatable). An unknown name lists the passes." placeholder:"PASS" sep:"none"`
+	FP      string   `name:"fp" default:"contract" enum:"strict,contract,fast" help:"Arithmetic: strict rounds every operation on its own, contract fuses the products that sums take in, fast reorders too. Default: contract." placeholder:"MODE"`
 }
 
 func (c *emitCmd) Help() string {
@@ -30,6 +34,7 @@ Examples:
 	gridloom emit examples/heat3d.loom --fp strict --plan threads=2 --out heat3d
 	gridloom emit examples/heat3d.loom --target cuda
 	gridloom emit examples/heat3d.loom --target cuda --plan cse=yes --print-after strides
+	gridloom emit examples/heat3d.loom --target cuda --machine h200 --at N=512 --out heat3d
 	gridloom emit examples/heat3d.loom --target opencl --out heat3d`
 }
 
@@ -53,6 +58,9 @@ func (c *emitCmd) Run(a *app) error {
 	src, p, a.src = v.Source, v.Program, v.Source
 	r.Program, r.Plan = p, v.Plan
 	if r.Set, err = sets(c.Set); err != nil {
+		return err
+	}
+	if err := c.predict(a, src, &r); err != nil {
 		return err
 	}
 	e, err := engine.Emit(r)
@@ -80,6 +88,43 @@ func (c *emitCmd) Run(a *app) error {
 		return err
 	}
 	return c.write(a, files)
+}
+
+// predict gives the request the plan that a model expects to be the fastest, if the user names a machine.
+func (c *emitCmd) predict(a *app, src *diag.Source, r *engine.EmitRequest) error {
+	if c.Machine == "" {
+		if len(c.At) > 0 {
+			return usage("--at %s: sizes are to predict for, and --machine names no machine", c.At[0])
+		}
+		return nil
+	}
+	if c.Target == "c" {
+		return usage("--machine %s: no model is of processors; --target names a language of GPUs", c.Machine)
+	}
+	t, err := paperTarget("", c.Machine, c.Target, r.Program.Arithmetic)
+	if err != nil {
+		return err
+	}
+	b, err := a.bind(src, r.Program, append(slices.Clone(c.Set), c.At...))
+	if err != nil {
+		return err
+	}
+	p, err := r.Predict(b, t)
+	if unbound, ok := errors.AsType[*engine.Unbound](err); ok {
+		return a.unfit(exitUsage, src, unbound.List)
+	}
+	if err != nil || p == nil {
+		return err
+	}
+	if p.Kernels > 0 {
+		fmt.Fprintf(a.stderr, "plan by prediction: %s\nnote: nothing was measured: such plans have %s\n", r.Plan,
+			expectationText(p.Expected))
+	}
+	if p.Far > 0 {
+		fmt.Fprintf(a.stderr, "note: not predicted, since the model has learned from nothing like it: %s\n",
+			count(p.Far, "kernel"))
+	}
+	return nil
 }
 
 // write writes the files into the folder, which is made if need be: all of

@@ -78,6 +78,40 @@ func (e *Emission) Library() ([]emit.File, error) {
 	return files, nil
 }
 
+// Predict gives a request without a plan that of a model of a machine: what is expected to be the fastest for a program
+// at some sizes among the kernels that take any. The prediction is nil if no kernel has a choice.
+func (r *EmitRequest) Predict(at *ir.Binding, t *target.Target) (*Prediction, error) {
+	m, err := ModelFor(t, "")
+	if err != nil {
+		return nil, err
+	}
+	if m == nil {
+		return nil, noModel("machine " + t.Machine.Name)
+	}
+	any, err := schedule.ParsePlan("sizes=" + schedule.SizeArguments)
+	if err != nil {
+		return nil, err
+	}
+	whole, err := Emit(*r)
+	if err != nil {
+		return nil, err
+	}
+	usual, err := lower.Plan(r.Program, whole.Options)
+	if err != nil {
+		return nil, err
+	}
+	plan, p, err := byModel(m, at, t, any, usual, func(plan schedule.Plan) bool {
+		one := *r
+		one.Plan, one.After = plan, nil
+		_, err := Emit(one)
+		return err == nil
+	})
+	if p != nil && p.Kernels > 0 {
+		r.Plan = plan
+	}
+	return p, err
+}
+
 // coefficients binds the coefficients, whose values become part of the code;
 // nil if there are none.
 func coefficients(p *ir.Program, set map[string]string) (*ir.Binding, error) {

@@ -84,16 +84,31 @@ func (j *Job) Model() (*Prediction, error) {
 	if m == nil || err != nil {
 		return nil, err
 	}
-	kernels, err := predict.KernelsOf(j.Bound, j.Device.Target, j.Plan)
-	if err != nil || len(kernels) == 0 {
+	usual, err := lower.Plan(j.Bound.Program, j.Lowering())
+	if err != nil {
 		return nil, err
+	}
+	plan, p, err := byModel(m, j.Bound, j.Device.Target, j.Plan, usual, func(plan schedule.Plan) bool {
+		one := *j
+		one.Plan = plan
+		return one.Fits() == nil
+	})
+	if p != nil && p.Kernels > 0 {
+		j.Plan, j.Origin = plan, Modelled
+	}
+	return p, err
+}
+
+// byModel puts into a plan, of each kernel that the model knows the like of, the configuration that is expected to be
+// the fastest among those with which the plan fits. What stays is part of all of them. The prediction is nil if no
+// kernel has a choice.
+func byModel(m *predict.Model, b *ir.Binding, t *target.Target, stays, plan schedule.Plan,
+	fits func(schedule.Plan) bool) (schedule.Plan, *Prediction, error) {
+	kernels, err := predict.KernelsOf(b, t, stays)
+	if err != nil || len(kernels) == 0 {
+		return plan, nil, err
 	}
 	out := &Prediction{Expected: m.Expected()}
-	by := *j
-	by.Origin = Modelled
-	if by.Plan, err = lower.Plan(j.Bound.Program, j.Lowering()); err != nil {
-		return nil, err
-	}
 	for _, k := range kernels {
 		if _, far := m.Nearest(k, 1); far {
 			out.Far++
@@ -101,19 +116,14 @@ func (j *Job) Model() (*Prediction, error) {
 		}
 		list := m.Rank(k)
 		for _, x := range list[:min(mostTried, len(list))] { // or it has the usual one
-			one := by
-			one.Plan = by.Plan.With(k.Own.In(x.Config))
-			if one.Fits() == nil {
-				by = one
+			if one := plan.With(k.Own.In(x.Config)); fits(one) {
+				plan = one
 				out.Kernels++
 				break
 			}
 		}
 	}
-	if out.Kernels > 0 {
-		*j = by
-	}
-	return out, nil
+	return plan, out, nil
 }
 
 // Prediction is what is expected of a plan that a model has chosen.
@@ -123,6 +133,12 @@ type Prediction struct {
 	Expected predict.Expectation
 }
 
+// noModel says that no model is of what an option names.
+func noModel(option string) error {
+	return requestf(option, "no model that comes with Gridloom is of this device").
+		hintf("gridloom learn makes one of what tune and record have measured")
+}
+
 // Predict ranks the configurations of a program's kernels.
 func Predict(r PredictRequest) ([]Predicted, error) {
 	m, err := ModelFor(r.Target, r.Model)
@@ -130,8 +146,7 @@ func Predict(r PredictRequest) ([]Predicted, error) {
 		return nil, err
 	}
 	if m == nil {
-		return nil, requestf("model", "no model that comes with Gridloom is of this device").
-			hintf("gridloom learn makes one of what tune and record have measured")
+		return nil, noModel("model")
 	}
 	kernels, err := predict.KernelsOf(r.Bound, r.Target, r.Plan)
 	if err != nil {
