@@ -20,6 +20,7 @@ type emitCmd struct {
 	Set     []string `help:"Give a coefficient its value (repeatable)." placeholder:"NAME=VALUE" sep:"none"`
 	Plan    string   `help:"Settings for the kernels, such as threads=2 or block=0x64x0; @FILE reads them from a file." placeholder:"PLAN" xor:"plan"`
 	Machine string   `help:"Take the plan that a model of this machine predicts to be the fastest: a built-in one (${machines}) or a JSON file." placeholder:"NAME|FILE.json" xor:"plan"`
+	Model   string   `help:"The model of the machine, as gridloom learn writes it. Default: the one that comes with gridloom." placeholder:"FILE"`
 	At      []string `help:"A size or scalar to predict for (repeatable). Default: the program's." placeholder:"NAME=VALUE" sep:"none"`
 	After   []string `name:"print-after" help:"Print the IR after a pass, or after all, to standard error (repeatable). An unknown name lists the passes." placeholder:"PASS" sep:"none"`
 	FP      string   `name:"fp" default:"contract" enum:"strict,contract,fast" help:"Arithmetic: strict rounds every operation on its own, contract fuses the products that sums take in, fast reorders too. Default: contract." placeholder:"MODE"`
@@ -96,6 +97,9 @@ func (c *emitCmd) predict(a *app, src *diag.Source, r *engine.EmitRequest) error
 		if len(c.At) > 0 {
 			return usage("--at %s: sizes are to predict for, and --machine names no machine", c.At[0])
 		}
+		if c.Model != "" {
+			return usage("--model %s: --machine names no machine", c.Model)
+		}
 		return nil
 	}
 	if c.Target == "c" {
@@ -109,7 +113,7 @@ func (c *emitCmd) predict(a *app, src *diag.Source, r *engine.EmitRequest) error
 	if err != nil {
 		return err
 	}
-	p, err := r.Predict(b, t)
+	p, err := r.Predict(b, t, c.Model)
 	if unbound, ok := errors.AsType[*engine.Unbound](err); ok {
 		return a.unfit(exitUsage, src, unbound.List)
 	}

@@ -309,7 +309,7 @@ func (j *job) predict() error {
 	if j.NoModel {
 		return nil
 	}
-	p, err := j.Model()
+	p, err := j.Job.Model(j.runCmd.Model)
 	if p == nil || err != nil {
 		return err
 	}

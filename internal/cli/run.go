@@ -20,7 +20,8 @@ type runCmd struct {
 	storeFlag    `embed:"" group:"device"`
 	NoStore      bool `name:"no-store" group:"device" help:"Take the usual plan, not the one that tune has found and the store holds."`
 
-	NoModel bool `name:"no-model" group:"device" help:"Take the usual plan where the store has none, not the one that a model of the device predicts to be the fastest."`
+	NoModel bool   `name:"no-model" group:"device" help:"Take the usual plan where the store has none, not the one that a model of the device predicts to be the fastest." xor:"model"`
+	Model   string `group:"device" help:"The model of the device, as gridloom learn writes it. Default: the one that comes with gridloom, if there is one." placeholder:"FILE" xor:"model"`
 
 	StopOnNaN bool `name:"stop-on-nan" help:"Stop, with status 4, when a cell is NaN: all are looked at after 1, 2, 4, 8 ... iterations, where --every and --checkpoint stop, and at the end."`
 

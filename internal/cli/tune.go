@@ -29,6 +29,7 @@ type tuneCmd struct {
 	Deep     bool          `help:"Print what came of each number of iterations in a kernel, and why no other was tried."`
 	Seed     *uint64       `help:"Make other random choices. Default: 1." placeholder:"N"`
 	Prior    int           `help:"Begin with so many configurations of each kernel that a model of the device expects to be fast, if one comes with gridloom." placeholder:"N"`
+	Model    string        `help:"The model of the device, as gridloom learn writes it: the search begins with what it expects to be fast. Default: the one that comes with gridloom, for --prior." placeholder:"FILE"`
 	NoHints  bool          `name:"no-hints" help:"Profile nothing within the search, and follow no hints."`
 	Profile  bool          `help:"At the end profile the best plan, and time the plans that hints suggest: predicted gains beside measured ones."`
 	Out      string        `help:"Write the story, a report, the best plan and a library to a folder: tuning.json, report.html, best.plan, library." placeholder:"DIR"`
@@ -124,7 +125,7 @@ func (c *tuneCmd) Run(a *app) error {
 	o.Events = show.event
 	r := engine.TuneRequest{
 		Options: o, Device: d, Store: kept, Anew: c.Anew, Continue: c.Resume,
-		SeedGiven: c.Seed != nil, Source: src.Text, File: src.Name, NoHints: c.NoHints, Prior: c.Prior,
+		SeedGiven: c.Seed != nil, Source: src.Text, File: src.Name, NoHints: c.NoHints, Prior: c.prior(), Model: c.Model,
 		Commit: revision(),
 	}
 	if r.Restrictions, err = c.restrictions(); err != nil {
@@ -298,4 +299,15 @@ func (c *tuneCmd) check(o tuner.Options, l lower.Options) error {
 		return err
 	}
 	return fitsSpaces(c.Strategy, choices)
+}
+
+// usualPrior is how many configurations of a kernel a model chooses where the user names a model alone.
+const usualPrior = 10
+
+// prior is how many configurations of each kernel a model chooses to begin with.
+func (c *tuneCmd) prior() int {
+	if c.Model != "" && c.Prior == 0 {
+		return usualPrior
+	}
+	return c.Prior
 }

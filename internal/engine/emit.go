@@ -78,10 +78,11 @@ func (e *Emission) Library() ([]emit.File, error) {
 	return files, nil
 }
 
-// Predict gives a request without a plan that of a model of a machine: what is expected to be the fastest for a program
+// Predict gives a request without a plan that of a model, from a file or the one of the machine that comes with
+// Gridloom: what is expected to be the fastest for a program
 // at some sizes among the kernels that take any. The prediction is nil if no kernel has a choice.
-func (r *EmitRequest) Predict(at *ir.Binding, t *target.Target) (*Prediction, error) {
-	m, err := ModelFor(t, "")
+func (r *EmitRequest) Predict(at *ir.Binding, t *target.Target, model string) (*Prediction, error) {
+	m, err := modelOn(t, model)
 	if err != nil {
 		return nil, err
 	}

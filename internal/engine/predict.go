@@ -11,6 +11,7 @@ import (
 	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/predict"
+	"github.com/gridloom/gridloom/internal/tune/session"
 )
 
 // PredictRequest asks what a model expects of a program's kernels on a target, which need not be there.
@@ -49,13 +50,19 @@ type PredictedForm struct {
 	Config   string  `json:"config"`
 }
 
+// deviceOf is what sessions call a target, also one on paper.
+func deviceOf(t *target.Target) session.Device {
+	d := measure.DeviceOf(t)
+	if d.Name == "" && t.Machine != nil {
+		d.Name, d.API = t.Machine.Name, t.Dialect.Name
+	}
+	return d
+}
+
 // ModelFor returns a model from a file, or the one of a device that comes with Gridloom; nil if there is none.
 func ModelFor(t *target.Target, path string) (*predict.Model, error) {
 	if path == "" {
-		d := measure.DeviceOf(t)
-		if d.Name == "" && t.Machine != nil { // on paper
-			d.Name, d.API = t.Machine.Name, t.Dialect.Name
-		}
+		d := deviceOf(t)
 		return predict.Builtin(&d)
 	}
 	f, err := os.Open(path)
@@ -70,17 +77,31 @@ func ModelFor(t *target.Target, path string) (*predict.Model, error) {
 	return m, nil
 }
 
+// modelOn returns a model as ModelFor does, and refuses one that is not of the target: what it has learned there says
+// little of kernels here.
+func modelOn(t *target.Target, path string) (*predict.Model, error) {
+	m, err := ModelFor(t, path)
+	if m == nil || err != nil || path == "" {
+		return m, err
+	}
+	if d := deviceOf(t); !m.For(&d) {
+		return nil, requestf("model "+path, "it is of %s (%s), and this is %s (%s)", m.Device, m.API, d.Name, d.API).
+			hintf("gridloom learn --device makes one of what was measured here")
+	}
+	return m, nil
+}
+
 // mostTried is how many predicted configurations of a kernel are looked at until one fits.
 const mostTried = 10
 
-// Model gives a job without a plan that of a model of its device that comes with Gridloom: of each kernel the
-// configuration that is expected to be the fastest among those that fit. Kernels that are unlike all that the model has
-// learned from keep their usual ones. The prediction is nil if there is no model.
-func (j *Job) Model() (*Prediction, error) {
+// Model gives a job without a plan that of a model, from a file or, if path is empty, of its device that comes with
+// Gridloom: of each kernel the configuration that is expected to be the fastest among those that fit. Kernels that are
+// unlike all that the model has learned from keep their usual ones. The prediction is nil if there is no model.
+func (j *Job) Model(path string) (*Prediction, error) {
 	if j.Origin != Usual || j.Device.Reference() {
 		return nil, nil
 	}
-	m, err := ModelFor(j.Device.Target, "")
+	m, err := modelOn(j.Device.Target, path)
 	if m == nil || err != nil {
 		return nil, err
 	}

@@ -30,6 +30,7 @@ type TuneRequest struct {
 	NoHints   bool        // nothing is profiled within the search
 	Own       bool        // the program is searched as it is, and no versions of its source
 	Prior     int         // configurations of each kernel that a model of the device chooses to begin with; 0 are none
+	Model     string      // the file of that model; "" is the one that comes with Gridloom
 	Commit    string      // of this Gridloom
 }
 
@@ -146,7 +147,7 @@ func (r *TuneRequest) begin() error {
 	if r.Prior == 0 {
 		return nil
 	}
-	m, err := ModelFor(r.Device.Target, "")
+	m, err := modelOn(r.Device.Target, r.Model)
 	if m == nil || err != nil {
 		return err
 	}
