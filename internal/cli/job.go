@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/run/exec"
 	"github.com/gridloom/gridloom/internal/tune/session"
+	"github.com/gridloom/gridloom/internal/tune/store/sqlite"
 )
 
 // job is a run under way.
@@ -313,19 +315,83 @@ func (j *job) predict() error {
 	if p == nil || err != nil {
 		return err
 	}
+	measured := ""
+	if most := j.guarded(p); most > 0 {
+		if measured, err = j.guard(most); err != nil {
+			return err
+		}
+	}
 	if j.Quiet {
 		return nil
 	}
 	if p.Kernels > 0 {
 		fmt.Fprintf(j.stderr, "plan by prediction: %s\n", j.Job.Plan.WithFission(j.Version))
-		j.note(fmt.Sprintf("nothing was measured: such plans have %s; gridloom tune finds the fastest",
-			expectationText(p.Expected)))
+		if measured == "" {
+			measured = fmt.Sprintf("nothing was measured: such plans have %s", expectationText(p.Expected))
+		}
+		j.note(measured + "; gridloom tune finds the fastest")
 	}
 	if p.Far > 0 {
 		j.note(fmt.Sprintf("not predicted, since the model of the device has learned from nothing like it: %s; "+
 			"gridloom tune finds the fastest plan", count(p.Far, "kernel")))
 	}
 	return nil
+}
+
+// guarded is how many predictions of each kernel are measured before the run.
+func (j *job) guarded(p *engine.Prediction) int {
+	switch {
+	case p.Kernels == 0:
+		return 0
+	case j.Guard != nil:
+		return *j.Guard
+	case p.Expected.IsWide():
+		return engine.MostGuarded
+	}
+	return 0
+}
+
+// guard measures some predictions, and says of what the plan is the fastest. What keeps it from measuring, it says, and
+// the run goes on with what was predicted.
+func (j *job) guard(most int) (string, error) {
+	t, err := j.measureFirst(most)
+	switch {
+	case j.ctx.Err() != nil:
+		return "", context.Cause(j.ctx)
+	case err != nil:
+		j.note(fmt.Sprintf("the predictions could not be measured: %v", err))
+		return "", nil
+	}
+	return fmt.Sprintf("it is the fastest of %s and of the usual plan, measured in %.1f s",
+		count(t.Trials, "prediction"), t.Seconds), nil
+}
+
+// measureFirst measures predictions, in the store if there is one: then the next run finds the plan there.
+func (j *job) measureFirst(most int) (*engine.Tuned, error) {
+	set, err := sets(j.Set)
+	if err != nil {
+		return nil, err
+	}
+	d, err := engine.Open(engine.DeviceRequest{
+		ID: j.runCmd.Device, Arithmetic: j.program.Arithmetic, Purpose: engine.ToTune,
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	r := engine.GuardRequest{
+		Job: &j.Job, Device: d, Source: j.app.src.Text, Set: set, Model: j.runCmd.Model, Most: most,
+		Commit: revision(),
+	}
+	if j.storePath() != "" {
+		kept, err := j.open(j.app, sqlite.Options{})
+		if err != nil {
+			return nil, err
+		}
+		defer kept.Close()
+		r.Store = kept
+	}
+	return engine.Guard(j.ctx, r)
 }
 
 // lookUpVersion has the job be of the version of a source that the store knows to be faster than the program as it is.

@@ -173,6 +173,12 @@ type Expectation struct {
 	High float64 `json:"high"`
 }
 
+// wide is the lower end of an interval from which a pick should be measured before it is trusted.
+const wide = 0.7
+
+// IsWide reports whether so much may be lost that it is worth measuring.
+func (e Expectation) IsWide() bool { return e.Low < wide }
+
 // quantile interpolates in a sorted list.
 func quantile(list []float64, q float64) float64 {
 	at := q * float64(len(list)-1)

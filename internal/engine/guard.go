@@ -1,0 +1,55 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/tune/store"
+	"github.com/gridloom/gridloom/internal/tune/tuner"
+)
+
+// GuardRequest asks for measurements of what a model expects to be fast, before a job takes its word for it.
+type GuardRequest struct {
+	Job    *Job              // with a plan by prediction (Job.Model)
+	Device *Device           // the job's, opened ToTune
+	Store  store.Store       // keeps what is measured; nil keeps nothing
+	Source string            // the program's text
+	Set    map[string]string // the values that the job is bound to
+	Model  string            // its file, as for Job.Model
+	Most   int               // predictions of each kernel, MostGuarded at most
+	Commit string            // of this Gridloom
+}
+
+// MostGuarded is how many predictions of a kernel are measured at most before a run.
+const MostGuarded = 5
+
+// Guard measures the first predictions of each kernel, and the usual plan beside the best of them. The job has the
+// fastest plan then. Every cell that is computed meanwhile is checked, as Tune does.
+func Guard(ctx context.Context, r GuardRequest) (*Tuned, error) {
+	j := r.Job
+	o := tuner.Options{
+		Bound: j.Bound, Set: r.Set, Strategy: "auto", Seed: 1, Version: j.Version, MaxDepth: 1, Free: j.Free,
+		Trials: min(r.Most, MostGuarded) * kernels(j.Bound.Program),
+	}
+	t, err := Tune(ctx, TuneRequest{
+		Options: o, Device: r.Device, Store: r.Store, Source: r.Source, NoHints: true, Own: true,
+		Prior: min(r.Most, MostGuarded), Model: r.Model, Commit: r.Commit,
+	})
+	if err != nil {
+		return t, err
+	}
+	if t.Interrupted {
+		return t, context.Cause(ctx)
+	}
+	plan, err := schedule.ParsePlan(t.Best)
+	if err != nil {
+		return t, err
+	}
+	one := *j
+	_, one.Plan = plan.Fission() // the program is that version
+	if err := one.Fits(); err != nil {
+		return t, err
+	}
+	*j = one
+	return t, nil
+}
