@@ -125,8 +125,8 @@ func (c *tuneCmd) Run(a *app) error {
 	o.Events = show.event
 	r := engine.TuneRequest{
 		Options: o, Device: d, Store: kept, Anew: c.Anew, Continue: c.Resume,
-		SeedGiven: c.Seed != nil, Source: src.Text, File: src.Name, NoHints: c.NoHints, Prior: c.prior(), Model: c.Model,
-		Commit: revision(),
+		SeedGiven: c.Seed != nil, Source: src.Text, File: src.Name, NoHints: c.NoHints,
+		Prior: c.prior(), Model: c.Model, Commit: revision(),
 	}
 	if r.Restrictions, err = c.restrictions(); err != nil {
 		return err
