@@ -3,12 +3,14 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/gridloom/gridloom/examples"
 	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/ir"
@@ -21,7 +23,7 @@ import (
 )
 
 type recordCmd struct {
-	Suite      string        `arg:"" help:"A suite that gridloom synth lists, or spatial: the programs of bench spatial."`
+	Suite      string        `arg:"" help:"A suite that gridloom synth lists; spatial: the programs of bench spatial; or examples."`
 	Recordings string        `required:"" help:"The folder of the recordings, a file for each program." placeholder:"DIR"`
 	Program    []string      `help:"Only these programs." placeholder:"NAME"`
 	Size       int           `help:"Cells of the grids on each axis. Default: the suite's." placeholder:"N"`
@@ -42,6 +44,7 @@ was ended; gridloom learn reads them.
 Examples:
 
 	gridloom record spatial --recordings recordings --budget 10m
+	gridloom record examples --recordings recordings --size 256
 	gridloom record garvey --recordings recordings --program star-zyx-r2`
 }
 
@@ -56,8 +59,8 @@ type subject struct {
 func (c *recordCmd) Run(a *app) error {
 	collectLess()
 	switch {
-	case c.Suite == spatialSuite && (c.Size != 0 || c.Type != ""):
-		return usage("--size, --type: the programs of %s have theirs", spatialSuite)
+	case (c.Suite == spatialSuite || c.Suite == examplesSuite) && c.Type != "":
+		return usage("--type: the programs of %s have theirs", c.Suite)
 	case c.Size < 0:
 		return usage("--size %d: a number of cells is positive", c.Size)
 	case c.Same < 0 || c.Adaptive < 0 || c.Same+c.Adaptive < 1:
@@ -154,9 +157,12 @@ const mostPoints = 130
 func (c *recordCmd) subjects() ([]subject, error) {
 	var list []subject
 	var err error
-	if c.Suite == spatialSuite {
-		list, err = spatial()
-	} else {
+	switch c.Suite {
+	case spatialSuite:
+		list, err = c.spatial()
+	case examplesSuite:
+		list, err = c.examples()
+	default:
 		list, err = c.synthetic()
 	}
 	if err != nil {
@@ -215,7 +221,7 @@ func spread[T any](list []T) []T {
 func (c *recordCmd) synthetic() ([]subject, error) {
 	suite, err := synth.FindSuite(c.Suite)
 	if err != nil {
-		return nil, usage("%v, %s", err, spatialSuite)
+		return nil, usage("%v, %s, %s", err, spatialSuite, examplesSuite)
 	}
 	o := synth.Options{Type: c.Type}
 	suffix := ""
@@ -246,10 +252,13 @@ func (c *recordCmd) synthetic() ([]subject, error) {
 	return list, nil
 }
 
-// spatialSuite are the programs of bench spatial.
-const spatialSuite = "spatial"
+// Suites beside those of package synth: the programs of bench spatial, and the examples.
+const (
+	spatialSuite  = "spatial"
+	examplesSuite = "examples"
+)
 
-func spatial() ([]subject, error) {
+func (c *recordCmd) spatial() ([]subject, error) {
 	var list []subject
 	for _, row := range bench.SpatialProblems() {
 		p, err := bench.SpatialProgram(row.Name, row.DType)
@@ -260,12 +269,53 @@ func spatial() ([]subject, error) {
 		for i, q := range p.Params {
 			set[q.Name] = fmt.Sprint(row.Sizes[i])
 		}
-		b, errs := p.In(arith.Contract).Bind(set)
-		if errs.HasErrors() {
-			return nil, fmt.Errorf("%s: %s", row.Name, errs[0].Message)
+		x, err := c.sized(p.In(arith.Contract), row.Name+"-"+row.DType, set)
+		if err != nil {
+			return nil, err
 		}
-		name := row.Name + "-" + row.DType
-		list = append(list, subject{name, name, "", 0, b})
+		list = append(list, x)
 	}
 	return list, nil
+}
+
+// examples returns those examples that have kernels at the size.
+func (c *recordCmd) examples() ([]subject, error) {
+	files, err := fs.Glob(examples.FS, "*.loom")
+	if err != nil {
+		return nil, err
+	}
+	var list []subject
+	for _, name := range files {
+		text, err := examples.FS.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		p, errs := lang.Load(diag.NewSource(name, string(text)))
+		if errs.HasErrors() {
+			return nil, fmt.Errorf("%s: %s", name, errs[0].Message)
+		}
+		x, err := c.sized(p.In(arith.Contract), strings.TrimSuffix(name, ".loom"), map[string]string{})
+		if err != nil {
+			return nil, err
+		}
+		x.source = string(text)
+		list = append(list, x)
+	}
+	return list, nil
+}
+
+// sized binds a program to values of its parameters, or all of them to the size that the user wants.
+func (c *recordCmd) sized(p *ir.Program, name string, set map[string]string) (subject, error) {
+	file := name
+	if c.Size != 0 {
+		for _, q := range p.Params {
+			set[q.Name] = fmt.Sprint(c.Size)
+		}
+		file += fmt.Sprintf("-%d", c.Size)
+	}
+	b, errs := p.Bind(set)
+	if errs.HasErrors() {
+		return subject{}, usage("--size %d: %s: %s", c.Size, name, errs[0].Message)
+	}
+	return subject{name, file, "", 0, b}, nil
 }
