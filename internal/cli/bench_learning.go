@@ -2,8 +2,10 @@ package cli
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/gridloom/gridloom/internal/engine"
+	"github.com/gridloom/gridloom/internal/tune/eval/bench"
 	"github.com/gridloom/gridloom/internal/tune/eval/learning"
 )
 
@@ -11,6 +13,7 @@ type benchLearning struct {
 	record     `embed:""`
 	Recordings string `required:"" help:"The folder of the recordings, as gridloom record makes them." placeholder:"DIR"`
 	Picks      string `help:"Also sum up what bench picks has measured and left in this file." placeholder:"FILE"`
+	Lockbox    string `help:"Judge on the recordings in this folder alone, which no choice was made by, and add the rows to the file of --json, a run after the other." placeholder:"DIR"`
 	Device     string `help:"Only what was measured on this device: a part of its name." placeholder:"NAME"`
 }
 
@@ -31,6 +34,9 @@ func (c *benchLearning) Run(a *app) error {
 		return err
 	}
 	models := learning.NewHeldOut(list)
+	if c.Lockbox != "" {
+		return c.lockbox(a, models)
+	}
 	rows, err := learning.Evaluate(a.ctx, models, a.commit(), a.stderr)
 	if err != nil {
 		return err
@@ -58,4 +64,34 @@ func (c *benchLearning) Run(a *app) error {
 		return err
 	}
 	return c.keep(rows)
+}
+
+// lockboxRun is a look into the lockbox.
+type lockboxRun struct {
+	At   string         `json:"at"`
+	Rows []learning.Row `json:"rows"`
+}
+
+// lockbox judges on what no choice was made by. Each run stays in the file: one sees how often it was looked at.
+func (c *benchLearning) lockbox(a *app, models *learning.HeldOut) error {
+	if c.JSON == "" || c.Picks != "" {
+		return usage("--lockbox needs the file of --json for its log, and sums up no --picks")
+	}
+	runs, err := bench.ReadRows[lockboxRun](c.JSON, "bench learning --lockbox")
+	if err != nil {
+		return err
+	}
+	list, err := engine.Recordings(a.ctx, c.Lockbox, c.Device)
+	if err != nil {
+		return err
+	}
+	rows, err := learning.Lockbox(a.ctx, models, learning.NewHeldOut(list), a.commit())
+	if err != nil {
+		return err
+	}
+	if err := learning.Write(a.stdout, rows); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stderr, "this was look %d into the lockbox\n", len(runs)+1)
+	return c.keep(append(runs, lockboxRun{time.Now().UTC().Format(time.RFC3339), rows}))
 }

@@ -125,6 +125,11 @@ func TestEvaluate(t *testing.T) {
 			r := row(results, all, i, 0, Row{Model: p.Name})
 			related := row(results, all, i, 4, Row{Model: p.Name})
 			switch {
+			case p.Name == Shuffled:
+				if math.Abs(related.Value) > 0.15 || r.Value > r.Random+0.2 {
+					t.Errorf("a model of shuffled fractions picks %.3f (random %.3f), correlation %.3f", r.Value,
+						r.Random, related.Value)
+				}
 			case p.Name != Own && p.Name != "forest":
 			case follows && (r.Value < 0.88 || r.GainLow <= 0 || related.Value < 0.93):
 				t.Errorf("%s picks %.3f (gain %.3f to %.3f), correlation %.3f, where a feature decides", p.Name,
@@ -198,5 +203,33 @@ func TestCoverage(t *testing.T) {
 	}
 	if r = coverage([]float64{0.5, 0.5, 0.9}, []string{"a", "a", "b"}, Row{}); r.Value != 0.5 {
 		t.Errorf("%+v", r)
+	}
+}
+
+// The lockbox is judged by what learned from other stencils, also where those were recorded, too.
+func TestLockbox(t *testing.T) {
+	all := study(true)
+	from, locked := &HeldOut{All: all[:12]}, &HeldOut{All: all[10:]}
+	rows, err := Lockbox(t.Context(), from, locked, "now")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != len(Pickers)*len(Metrics) {
+		t.Errorf("%d rows", len(rows))
+	}
+	for _, r := range rows {
+		if r.Split != "lockbox" || r.Groups != 5 || r.Commit != "now" {
+			t.Errorf("%+v", r)
+		}
+		if r.Model == Own && r.Metric == "correlation" && r.Value < 0.9 {
+			t.Errorf("where a feature decides: %+v", r)
+		}
+	}
+	_, err = Lockbox(t.Context(), locked, locked, "")
+	if err == nil || !strings.Contains(err.Error(), "in the lockbox") {
+		t.Error(err)
+	}
+	if _, err := Lockbox(t.Context(), from, &HeldOut{}, ""); err == nil {
+		t.Error("an empty lockbox is judged")
 	}
 }

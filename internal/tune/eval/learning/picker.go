@@ -2,6 +2,8 @@ package learning
 
 import (
 	"math"
+	"math/rand/v2"
+	"slices"
 
 	"github.com/gridloom/gridloom/internal/tune/learn"
 	"github.com/gridloom/gridloom/internal/tune/predict"
@@ -22,6 +24,10 @@ const (
 
 	// Neighbours are plain ones: of the paper on Lift, whatever the features.
 	Neighbours = "5-nn"
+
+	// Shuffled is our model of fractions that were shuffled within each kernel: there is nothing to learn, and if it is
+	// better than random orders, then something leaks.
+	Shuffled = "boosted, shuffled"
 )
 
 // Pickers are the models, the baselines first.
@@ -40,6 +46,23 @@ var Pickers = []Picker{
 		b, err := predict.Fit(all)
 		return func(e *predict.Examples, i int) float64 { return b.Predict(e.Rows[i]) }, err
 	}},
+	{Shuffled, func(all []*predict.Examples) (func(*predict.Examples, int) float64, error) {
+		b, err := predict.Fit(shuffled(all))
+		return func(e *predict.Examples, i int) float64 { return b.Predict(e.Rows[i]) }, err
+	}},
+}
+
+// shuffled returns kernels whose trials have each other's fractions.
+func shuffled(all []*predict.Examples) []*predict.Examples {
+	r := rand.New(rand.NewPCG(1, 3))
+	var out []*predict.Examples
+	for _, e := range all {
+		x := *e
+		x.Targets = slices.Clone(e.Targets)
+		r.Shuffle(len(x.Targets), func(i, j int) { x.Targets[i], x.Targets[j] = x.Targets[j], x.Targets[i] })
+		out = append(out, &x)
+	}
+	return out
 }
 
 // Lift's model: components with 95 % of the variance, five neighbours (Remmelg et al. 2020, section 5).
