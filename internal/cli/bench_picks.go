@@ -83,26 +83,33 @@ func (c *benchPicks) Run(a *app) error {
 	if err := models.Prepare(a.ctx, left); err != nil {
 		return err
 	}
-	until := time.Now().Add(c.Budget)
+	until, missed := time.Now().Add(c.Budget), 0
 	for i, k := range spread(left) {
 		if time.Now().After(until) {
 			fmt.Fprintf(a.stderr, "the time is up: %d of %d kernels were measured, and the same command goes on\n",
-				i, len(left))
+				i-missed, len(left))
 			return nil
 		}
 		began := time.Now()
 		l, err := c.measure(a, d, models, k)
-		if err != nil && a.ctx.Err() != nil {
+		switch {
+		case err != nil && a.ctx.Err() != nil:
 			return failf(exitInterrupted, "interrupted: %d of %d kernels were measured, and the same command goes on",
-				i, len(left))
-		}
-		if err != nil {
+				i-missed, len(left))
+		case err != nil && !unmeasurable(err): // one kernel less
+			missed++
+			fmt.Fprintf(a.stderr, "%s: %v\n", k.Name, err)
+			continue
+		case err != nil:
 			return fmt.Errorf("%s: %w", k.Name, err)
 		}
 		if err := learning.KeepLive(c.JSON, l); err != nil {
 			return err
 		}
 		fmt.Fprintf(a.stderr, "%d of %d: %s, in %.1f s\n", i+1, len(left), l, time.Since(began).Seconds())
+	}
+	if missed > 0 {
+		return &failure{status: exitDevice}
 	}
 	return nil
 }

@@ -64,6 +64,9 @@ func (l *Live) String() string {
 	text := l.Key()
 	for i := range l.Picks {
 		p := &l.Picks[i]
+		if len(p.Seconds) == 0 {
+			continue
+		}
 		text += fmt.Sprintf("; without its %s the first pick has %.3f, %d runs", p.Split, l.share(p.Seconds[0]),
 			l.Runs(p))
 	}
@@ -81,7 +84,13 @@ func (l *Live) String() string {
 const liveCommand = "bench picks"
 
 // ReadLive returns the rows of a file; none if it is not there.
-func ReadLive(path string) ([]*Live, error) { return bench.ReadRows[*Live](path, liveCommand) }
+func ReadLive(path string) ([]*Live, error) {
+	rows, err := bench.ReadRows[*Live](path, liveCommand)
+	if slices.Contains(rows, nil) {
+		return nil, fmt.Errorf("%s has rows of %s that are null", path, liveCommand)
+	}
+	return rows, err
+}
 
 // KeepLive puts a row into a file, in the place of that of the same kernel.
 func KeepLive(path string, l *Live) error {

@@ -108,6 +108,15 @@ func TestKeepLive(t *testing.T) {
 	if _, err := ReadLive(path); err == nil || !strings.Contains(err.Error(), "bench picks") {
 		t.Error(err)
 	}
+	if err := os.WriteFile(path, []byte("[null]"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadLive(path); err == nil || !strings.Contains(err.Error(), "null") {
+		t.Error(err)
+	}
+	if text := live("a").String(); text != "a  " {
+		t.Errorf("a kernel without picks is %q", text)
+	}
 	if _, err := Unmeasured(nil, nil, []string{"a"}, false); err == nil {
 		t.Error("a program that was not recorded is taken")
 	}
