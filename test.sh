@@ -75,7 +75,7 @@ say "Race detector: $concurrent"
 alone='TestFormerSpellings|TestLocalsOutliveTheirSources'
 alone="$alone|TestConformance/(Bombs|FilterIsDefined|FormerSpellings|BadFiles)"
 alone="$alone|TestModels|TestNothingToLearn|TestMeasuredScenarios"
-alone="$alone|TestTrain$|TestModelFile|TestBuiltin|TestPattern|TestCandidates"
+alone="$alone|TestTrain$|TestModelFile|TestBuiltin|TestPattern|TestCandidates|TestRankByFirstTrees"
 CGO_ENABLED=1 go test -race -skip "$alone" -timeout 80m $concurrent
 
 # Go fuzzes one function at a time; what it finds it writes to testdata/fuzz. So many
