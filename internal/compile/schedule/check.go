@@ -65,12 +65,7 @@ func (s Space) Has(c Config) bool {
 		}
 		n++
 	}
-	return n == len(c.Values) && f.Allows(c)
-}
-
-// Allows reports whether a configuration that Choose has made breaks no constraint.
-func (f *Family) Allows(c Config) bool {
-	return !slices.ContainsFunc(f.Constraints, func(k Constraint) bool { return k.broken(c) })
+	return n == len(c.Values) && !slices.ContainsFunc(f.Constraints, func(k Constraint) bool { return k.broken(c) })
 }
 
 func (s Space) familyOf(name string) (*Family, error) {

@@ -142,6 +142,10 @@ func (k *Constraint) applies(c Config) bool {
 	return !slices.ContainsFunc(k.Params, func(name string) bool { return !c.Has(name) })
 }
 
+// Allows reports whether the constraint holds for a configuration, or says nothing of it. It depends on the values of
+// Params alone.
+func (k *Constraint) Allows(c Config) bool { return !k.broken(c) }
+
 // broken reports whether the constraint applies to c and does not hold.
 func (k *Constraint) broken(c Config) bool {
 	if !k.applies(c) {

@@ -3,6 +3,7 @@ package predict
 import (
 	"hash/fnv"
 	"math"
+	"slices"
 
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
@@ -46,7 +47,16 @@ const (
 type draws struct {
 	space    schedule.Space
 	families drawn
-	params   []map[string]drawn // by family and parameter
+	params   [][]drawn // by family and parameter
+	rules    [][]rule  // by family
+	chosen   []uint64  // the hashes of the values of a draw, by parameter; 0 where there is none
+}
+
+// rule is a constraint with what is known of it already.
+type rule struct {
+	*schedule.Constraint
+	params []int           // that it is of
+	known  map[uint64]bool // whether it holds, by the hashes of their values
 }
 
 // drawn are values one of which is drawn: by their hashes and weights.
@@ -62,16 +72,17 @@ func newDraws(s schedule.Space) *draws {
 		f := &s.Families[i]
 		// Families come up by how much there is to choose in them.
 		d.families.add(float64(max(1, len(f.Params))), f.Name)
-		params := map[string]drawn{}
+		var params []drawn
 		for j := range f.Params {
 			p := &f.Params[j]
 			var list drawn
 			for _, v := range p.Values {
 				list.add(weight(p, v), f.Name, p.Name, v.String())
 			}
-			params[p.Name] = list
+			params = append(params, list)
 		}
 		d.params = append(d.params, params)
+		d.rules = append(d.rules, rulesOf(f))
 	}
 	return d
 }
@@ -86,13 +97,50 @@ func (d *drawn) add(weight float64, parts ...string) {
 func (d *draws) draw(family, number uint64) (c schedule.Config, key uint64, ok bool) {
 	i := d.families.least(family)
 	key = d.families.hashes[i]
-	c = d.space.Families[i].Choose(func(p *schedule.Param) schedule.Value {
-		list := d.params[i][p.Name]
+	f := &d.space.Families[i]
+	d.chosen = slices.Grow(d.chosen[:0], len(f.Params))[:len(f.Params)]
+	clear(d.chosen)
+	j := -1
+	c = f.Choose(func(p *schedule.Param) schedule.Value {
+		for j++; &f.Params[j] != p; j++ {
+		}
+		list := &d.params[i][j]
 		k := list.least(number)
+		d.chosen[j] = list.hashes[k]
 		key = mixed(key + list.hashes[k])
 		return p.Values[k]
 	})
-	return c, key, d.space.Families[i].Allows(c)
+	return c, key, !slices.ContainsFunc(d.rules[i], func(r rule) bool { return !r.allows(c, d.chosen) })
+}
+
+// rulesOf returns the constraints of a family.
+func rulesOf(f *schedule.Family) []rule {
+	var list []rule
+	for i := range f.Constraints {
+		r := rule{Constraint: &f.Constraints[i], known: map[uint64]bool{}}
+		for _, name := range r.Params {
+			is := func(p schedule.Param) bool { return p.Name == name }
+			r.params = append(r.params, slices.IndexFunc(f.Params, is))
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+// allows reports whether the constraint holds. Most draws share the few values that it depends on.
+func (r *rule) allows(c schedule.Config, chosen []uint64) bool {
+	key := uint64(0)
+	for _, j := range r.params {
+		if j >= 0 {
+			key = mixed(key + chosen[j])
+		}
+	}
+	is, ok := r.known[key]
+	if !ok {
+		is = r.Allows(c)
+		r.known[key] = is
+	}
+	return is
 }
 
 // usualPart is about the part of draws in which a setting that matters less is the default.
