@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/run/gridio"
 	"github.com/gridloom/gridloom/internal/tune/eval/learning"
@@ -16,16 +15,14 @@ import (
 )
 
 type benchPicks struct {
-	Recordings string        `required:"" help:"The folder of the recordings to learn from, as gridloom record makes them." placeholder:"DIR"`
-	JSON       string        `name:"json" required:"" help:"The file of the rows: what stands there is not measured again." placeholder:"FILE"`
-	Record     string        `required:"" help:"The folder for recordings of what is measured, so that models may learn from it later." placeholder:"DIR"`
-	Program    []string      `help:"Only the kernels of these programs." placeholder:"NAME"`
-	Search     int           `help:"Also search each kernel with so many trials, without and with a prior." placeholder:"TRIALS"`
-	Prior      int           `default:"10" help:"Configurations of a model that the second search begins with. Default: 10." placeholder:"N"`
-	Most       int           `default:"50" help:"Picks of a model that are measured where none of the first ten is near the best. Default: 50." placeholder:"N"`
-	Budget     time.Duration `default:"18m" help:"Begin no kernel after so long; the same command goes on from there. Default: 18m." placeholder:"TIME"`
-	Device     string        `short:"d" default:"cuda:0" help:"The device. Default: cuda:0." placeholder:"DEVICE"`
-	Jobs       int           `help:"Processes that compile; as many as processors if it is not given." placeholder:"COUNT"`
+	Recordings string   `required:"" help:"The folder of the recordings to learn from, as gridloom record makes them." placeholder:"DIR"`
+	JSON       string   `name:"json" required:"" help:"The file of the rows: what stands there is not measured again." placeholder:"FILE"`
+	Record     string   `required:"" help:"The folder for recordings of what is measured, so that models may learn from it later." placeholder:"DIR"`
+	Program    []string `help:"Only the kernels of these programs." placeholder:"NAME"`
+	Search     int      `help:"Also search each kernel with so many trials, without and with a prior." placeholder:"TRIALS"`
+	Prior      int      `default:"10" help:"Configurations of a model that the second search begins with. Default: 10." placeholder:"N"`
+	Most       int      `default:"50" help:"Picks of a model that are measured where none of the first ten is near the best. Default: 50." placeholder:"N"`
+	sliceFlags `embed:""`
 }
 
 func (c *benchPicks) Help() string {
@@ -46,10 +43,9 @@ func (c *benchPicks) Run(a *app) error {
 		return usage("--prior %d: a number of configurations is positive", c.Prior)
 	case c.Most < 1 || c.Most > learning.MostPicks:
 		return usage("--most %d: a number of picks is from 1 to %d", c.Most, learning.MostPicks)
-	case c.Budget < 0:
-		return usage("--budget %v: a time is positive", c.Budget)
-	case c.Jobs < 0:
-		return usage("--jobs %d: a number of processes is positive", c.Jobs)
+	}
+	if err := c.check(); err != nil {
+		return err
 	}
 	if err := gridio.CheckFile(c.JSON); err != nil {
 		return err
@@ -58,16 +54,11 @@ func (c *benchPicks) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	d, err := engine.Open(engine.DeviceRequest{
-		ID: c.Device, Arithmetic: arith.Contract, Purpose: engine.ToTune, Workers: c.Jobs,
-	})
+	d, err := c.device()
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	if d.Reference() {
-		return usage("--device %s: nothing can be measured on the reference executor", c.Device)
-	}
 	list, err := engine.Recordings(a.ctx, c.Recordings, measure.DeviceOf(d.Target).Name)
 	if err != nil {
 		return err

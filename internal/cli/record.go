@@ -23,16 +23,14 @@ import (
 )
 
 type recordCmd struct {
-	Suite      string        `arg:"" help:"A suite that gridloom synth lists; spatial: the programs of bench spatial; or examples."`
-	Recordings string        `required:"" help:"The folder of the recordings, a file for each program." placeholder:"DIR"`
-	Program    []string      `help:"Only these programs." placeholder:"NAME"`
-	Size       int           `help:"Cells of the grids on each axis. Default: the suite's." placeholder:"N"`
-	Type       string        `help:"The grids' type. Default: the suite's." placeholder:"TYPE"`
-	Same       int           `default:"200" help:"Configurations of each kernel that all programs are recorded with. Default: 200." placeholder:"N"`
-	Adaptive   int           `default:"100" help:"Configurations after those that a search chooses. Default: 100." placeholder:"N"`
-	Budget     time.Duration `default:"18m" help:"Begin no program after so long; the same command goes on from there. Default: 18m." placeholder:"TIME"`
-	Device     string        `short:"d" default:"cuda:0" help:"The device. Default: cuda:0." placeholder:"DEVICE"`
-	Jobs       int           `help:"Processes that compile; as many as processors if it is not given." placeholder:"COUNT"`
+	Suite      string   `arg:"" help:"A suite that gridloom synth lists; spatial: the programs of bench spatial; or examples."`
+	Recordings string   `required:"" help:"The folder of the recordings, a file for each program." placeholder:"DIR"`
+	Program    []string `help:"Only these programs." placeholder:"NAME"`
+	Size       int      `help:"Cells of the grids on each axis. Default: the suite's." placeholder:"N"`
+	Type       string   `help:"The grids' type. Default: the suite's." placeholder:"TYPE"`
+	Same       int      `default:"200" help:"Configurations of each kernel that all programs are recorded with. Default: 200." placeholder:"N"`
+	Adaptive   int      `default:"100" help:"Configurations after those that a search chooses. Default: 100." placeholder:"N"`
+	sliceFlags `embed:""`
 	storeFlag  `embed:""`
 }
 
@@ -65,25 +63,19 @@ func (c *recordCmd) Run(a *app) error {
 		return usage("--size %d: a number of cells is positive", c.Size)
 	case c.Same < 0 || c.Adaptive < 0 || c.Same+c.Adaptive < 1:
 		return usage("--same %d --adaptive %d: numbers of configurations are positive", c.Same, c.Adaptive)
-	case c.Budget < 0:
-		return usage("--budget %v: a time is positive", c.Budget)
-	case c.Jobs < 0:
-		return usage("--jobs %d: a number of processes is positive", c.Jobs)
+	}
+	if err := c.check(); err != nil {
+		return err
 	}
 	list, err := c.subjects()
 	if err != nil {
 		return err
 	}
-	d, err := engine.Open(engine.DeviceRequest{
-		ID: c.Device, Arithmetic: arith.Contract, Purpose: engine.ToTune, Workers: c.Jobs,
-	})
+	d, err := c.device()
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	if d.Reference() {
-		return usage("--device %s: nothing can be measured on the reference executor", c.Device)
-	}
 	kept, err := c.open(a, sqlite.Options{})
 	if err != nil {
 		return err

@@ -204,22 +204,16 @@ func row(results [][]*judged, all []*predict.Examples, picker, metric int, r Row
 	table := slices.IndexFunc(Pickers, func(p Picker) bool { return p.Name == Table })
 	zeror := slices.IndexFunc(Pickers, func(p Picker) bool { return p.Name == ZeroR })
 	fewer := m.Name == "runs to 90 %"
-	better := 1.0
-	if fewer {
-		better = -1
-	}
 	own := sumUp(values[picker], names, m.Geometric, fewer)
 	r.Value, r.Low, r.High, r.Median, r.Worst = own.Value, own.Low, own.High, own.Median, own.Worst
 	r.Groups, r.Kernels = own.Groups, own.Kernels
 	r.Table, r.ZeroR = rounded(mean(values[table], nil)), rounded(mean(values[zeror], nil))
 	r.Random = rounded(mean(random, nil))
 	gain := func(over int) (value, low, high float64) {
-		var gains []float64
-		g.drawn(func(times []int) {
-			gains = append(gains, better*(mean(values[picker], times)-mean(values[over], times)))
-		})
-		low, high = ends(gains)
-		return rounded(better * (mean(values[picker], nil) - mean(values[over], nil))), rounded(low), rounded(high)
+		if fewer {
+			return g.gain(values[over], values[picker], m.Geometric)
+		}
+		return g.gain(values[picker], values[over], m.Geometric)
 	}
 	r.Gain, r.GainLow, r.GainHigh = gain(table)
 	if near := slices.IndexFunc(Pickers, func(p Picker) bool { return p.Name == Neighbours }); near >= 0 {

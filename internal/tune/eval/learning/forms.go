@@ -179,7 +179,7 @@ func Forms(ctx context.Context, h *HeldOut, commit string) ([]Row, error) {
 				r.ZeroR, r.Table = rounded(mean(values[0], stencils)), rounded(mean(values[1], stencils))
 				r.Random = rounded(random)
 				r.Device, r.Commit = all[0].of.Device, commit
-				r.compare(values[p], values[1], stencils)
+				r.Gain, r.GainLow, r.GainHigh = newGroups(stencils).gain(values[p], values[1], false)
 				return r
 			}
 			chance := 0.0
@@ -197,16 +197,6 @@ func Forms(ctx context.Context, h *HeldOut, commit string) ([]Row, error) {
 
 // mean is that of groups, of the means of their kernels.
 func mean(values []float64, names []string) float64 { return newGroups(names).mean(values, nil) }
-
-// compare fills in how much better values are than the table's.
-func (r *Row) compare(values, table []float64, names []string) {
-	g := newGroups(names)
-	var gains []float64
-	g.drawn(func(times []int) { gains = append(gains, g.mean(values, times)-g.mean(table, times)) })
-	low, high := ends(gains)
-	r.Gain = rounded(g.mean(values, nil) - g.mean(table, nil))
-	r.GainLow, r.GainHigh = rounded(low), rounded(high)
-}
 
 // lossRemoved says how much of what ZeroR loses is lost no more.
 func lossRemoved(share, zeror []float64, names []string, r Row) Row {

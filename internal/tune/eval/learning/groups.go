@@ -56,6 +56,17 @@ func (g *groups) drawn(call func(times []int)) {
 	}
 }
 
+// gain is how much larger the mean of some scaled values is than that of others, with its paired 95 % interval.
+func (g *groups) gain(values, over []float64, geometric bool) (value, low, high float64) {
+	more := func(times []int) float64 {
+		return unscale(g.mean(values, times), geometric) - unscale(g.mean(over, times), geometric)
+	}
+	var list []float64
+	g.drawn(func(times []int) { list = append(list, more(times)) })
+	low, high = ends(list)
+	return rounded(more(nil)), rounded(low), rounded(high)
+}
+
 // sumUp returns the figures of scaled values of kernels, of which fewer or more are better.
 func sumUp(values []float64, names []string, geometric, fewer bool) Row {
 	g := newGroups(names)
