@@ -29,6 +29,16 @@ func (c *benchLearning) Run(a *app) error {
 	if err := c.check(); err != nil {
 		return err
 	}
+	var live []*learning.Live
+	if c.Picks != "" { // all is looked at before anything takes time
+		var err error
+		if live, err = learning.ReadLive(c.Picks); err != nil {
+			return err
+		}
+		if len(live) == 0 {
+			return usage("--picks %s: no rows of bench picks are there", c.Picks)
+		}
+	}
 	list, err := engine.Recordings(a.ctx, c.Recordings, c.Device)
 	if err != nil {
 		return err
@@ -50,10 +60,6 @@ func (c *benchLearning) Run(a *app) error {
 	}
 	rows = append(rows, forms...)
 	if c.Picks != "" {
-		live, err := learning.ReadLive(c.Picks)
-		if err != nil {
-			return err
-		}
 		more, err := learning.SumUpLive(live, models, a.commit())
 		if err != nil {
 			return usage("--picks %s: %v", c.Picks, err)
