@@ -30,6 +30,8 @@ type recordCmd struct {
 	Type       string   `help:"The grids' type. Default: the suite's." placeholder:"TYPE"`
 	Same       int      `default:"200" help:"Configurations of each kernel that all programs are recorded with. Default: 200." placeholder:"N"`
 	Adaptive   int      `default:"100" help:"Configurations after those that a search chooses. Default: 100." placeholder:"N"`
+	Likely     int      `help:"In the place of both: configurations of each kernel that a model takes for fast, other ones for each program." placeholder:"N"`
+	Model      string   `help:"The model of --likely, as gridloom learn --out writes it. Default: the one of the device that comes with gridloom." placeholder:"FILE"`
 	sliceFlags `embed:""`
 	storeFlag  `embed:""`
 }
@@ -37,13 +39,15 @@ type recordCmd struct {
 func (c *recordCmd) Help() string {
 	return `Measures kernels of many programs with configurations that are the same everywhere, and with some that a
 search chooses. Each program has a file of its own, so that the same command goes on where it
-was ended; gridloom learn reads them.
+was ended; gridloom learn reads them. With --likely, those configurations are measured that a
+model takes for fast, into files of their own beside: what a model errs about it learns there.
 
 Examples:
 
 	gridloom record spatial --recordings recordings --budget 10m
 	gridloom record examples --recordings recordings --size 256
-	gridloom record garvey --recordings recordings --program star-zyx-r2`
+	gridloom record garvey --recordings recordings --program star-zyx-r2
+	gridloom record garvey --recordings recordings --likely 100`
 }
 
 // subject is a program to record.
@@ -63,6 +67,10 @@ func (c *recordCmd) Run(a *app) error {
 		return usage("--size %d: a number of cells is positive", c.Size)
 	case c.Same < 0 || c.Adaptive < 0 || c.Same+c.Adaptive < 1:
 		return usage("--same %d --adaptive %d: numbers of configurations are positive", c.Same, c.Adaptive)
+	case c.Likely < 0:
+		return usage("--likely %d: a number of configurations is positive", c.Likely)
+	case c.Model != "" && c.Likely == 0:
+		return usage("--model: only the configurations of --likely are a model's")
 	}
 	if err := c.check(); err != nil {
 		return err
@@ -85,11 +93,15 @@ func (c *recordCmd) Run(a *app) error {
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return err
 	}
+	ending := ".jsonl.gz"
+	if c.Likely > 0 {
+		ending = "-likely" + ending
+	}
 	until, done, missed := time.Now().Add(c.Budget), 0, 0
 	for i, x := range list {
 		r := engine.RecordRequest{
-			Bound: x.bound, Source: x.source, Device: d, Store: kept, Path: filepath.Join(folder, x.file+".jsonl.gz"),
-			Commit: revision(), Same: c.Same, Adaptive: c.Adaptive,
+			Bound: x.bound, Source: x.source, Device: d, Store: kept, Path: filepath.Join(folder, x.file+ending),
+			Commit: revision(), Same: c.Same, Adaptive: c.Adaptive, Likely: c.Likely, Model: c.Model,
 		}
 		if ok, err := r.Recorded(); err != nil {
 			return err

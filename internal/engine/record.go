@@ -32,7 +32,11 @@ type RecordRequest struct {
 
 	Same     int // configurations of each kernel that all programs have
 	Adaptive int // that a search chooses after those
-	Events   func(tuner.Event)
+	// Likely are, in the place of those, configurations of each kernel from the best of a model's ranking: no two
+	// programs have the same ones.
+	Likely int
+	Model  string // its file; "" is the one of the device that comes with Gridloom
+	Events func(tuner.Event)
 }
 
 // Recorded reports whether a recording of the present versions is there. One of another device is an error.
@@ -83,10 +87,13 @@ func sessionOf(r io.Reader) (*session.Session, error) {
 // Record makes a recording. What is measured is in the store before anything else is measured; the file is there when
 // all of it is.
 func Record(ctx context.Context, r RecordRequest) (*Tuned, error) {
+	first, err := r.first()
+	if err != nil {
+		return nil, err
+	}
 	o := tuner.Options{
 		Bound: r.Bound, Set: settings(r.Bound), Strategy: "auto", Seed: 1, MaxDepth: 1,
-		Trials: (r.Same + r.Adaptive) * kernels(r.Bound.Program), Events: r.Events,
-		First: func(_ *ir.Call, s schedule.Space) []schedule.Config { return predict.Candidates(s, r.Same) },
+		Trials: r.configurations() * kernels(r.Bound.Program), Events: r.Events, First: first,
 	}
 	t, err := Tune(ctx, TuneRequest{
 		Options: o, Device: r.Device, Store: r.Store, Source: r.Source, NoHints: true, Own: true, Commit: r.Commit,
@@ -98,6 +105,31 @@ func Record(ctx context.Context, r RecordRequest) (*Tuned, error) {
 		return t, context.Cause(ctx)
 	}
 	return t, writeRecording(ctx, r.Store, store.Filter{Session: t.Session.ID}, r.Path)
+}
+
+// configurations are those of each kernel.
+func (r *RecordRequest) configurations() int {
+	if r.Likely > 0 {
+		return r.Likely
+	}
+	return r.Same + r.Adaptive
+}
+
+// first returns what the configurations of a kernel begin with.
+func (r *RecordRequest) first() (func(*ir.Call, schedule.Space) []schedule.Config, error) {
+	if r.Likely == 0 {
+		return func(_ *ir.Call, s schedule.Space) []schedule.Config { return predict.Candidates(s, r.Same) }, nil
+	}
+	m, err := modelOn(r.Device.Target, r.Model)
+	if err != nil {
+		return nil, err
+	}
+	if m == nil {
+		return nil, noModel("likely")
+	}
+	return func(call *ir.Call, s schedule.Space) []schedule.Config {
+		return m.Likely(&predict.Kernel{Bound: r.Bound, Call: call, Space: s, Target: r.Device.Target}, r.Likely)
+	}, nil
 }
 
 // kernels is how many kernels of a program are searched at most.

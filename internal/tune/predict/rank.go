@@ -56,6 +56,19 @@ func (m *Model) Rank(k *Kernel) []Ranked {
 	return list
 }
 
+// Likely returns n configurations at even distances from the best of the ranking, as far as all trees were asked. What
+// models err about are the configurations that they take for fast: those they are to learn from.
+func (m *Model) Likely(k *Kernel, n int) []schedule.Config {
+	ranked := m.Rank(k)
+	ranked = ranked[:min(finalists, len(ranked))]
+	n = min(n, len(ranked))
+	list := make([]schedule.Config, n)
+	for i := range n {
+		list[i] = ranked[i*len(ranked)/n].Config
+	}
+	return list
+}
+
 func sortRanked(list []Ranked) {
 	slices.SortStableFunc(list, func(a, b Ranked) int { return cmp.Compare(b.Fraction, a.Fraction) })
 }

@@ -50,3 +50,31 @@ func TestRankByFirstTrees(t *testing.T) {
 		}
 	}
 }
+
+// Likely configurations are at even distances of the best of the ranking, its first among them, each once.
+func TestLikely(t *testing.T) {
+	m, err := Builtin(&session.Device{API: "cuda", Name: "NVIDIA H200"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := synth.FindKernel("star-zy-r2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := kernelsOf(t, "star-zy-r2", s.Source([3]int{64, 64, 64}, 1))[0]
+	ranked := m.Rank(k)
+	for _, n := range []int{1, 7, 50, 2 * len(ranked)} {
+		list := m.Likely(k, n)
+		last := -1
+		for _, c := range list {
+			i := slices.IndexFunc(ranked, func(x Ranked) bool { return x.Config.Equal(c) })
+			if i <= last || i >= finalists || last >= 0 && n < finalists && i-last > finalists/n+1 {
+				t.Fatalf("%d likely configurations: one of rank %d after %d", n, i, last)
+			}
+			last = i
+		}
+		if len(list) != min(n, finalists, len(ranked)) || !list[0].Equal(ranked[0].Config) {
+			t.Errorf("%d likely configurations of %d, the first not the best", len(list), n)
+		}
+	}
+}
