@@ -11,10 +11,11 @@ import (
 
 type benchLearning struct {
 	record     `embed:""`
-	Recordings string `required:"" help:"The folder of the recordings, as gridloom record makes them." placeholder:"DIR"`
-	Picks      string `help:"Also sum up what bench picks has measured and left in this file." placeholder:"FILE"`
-	Lockbox    string `help:"Judge on the recordings in this folder alone, which no choice was made by, and add the rows to the file of --json, a run after the other." placeholder:"DIR"`
-	Device     string `help:"Only what was measured on this device: a part of its name." placeholder:"NAME"`
+	Recordings string   `required:"" help:"The folder of the recordings, as gridloom record makes them." placeholder:"DIR"`
+	Picks      []string `help:"Also sum up what bench picks has measured and left in these files." placeholder:"FILE"`
+	Lockbox    string   `help:"Judge on the recordings in this folder alone, which no choice was made by, and add the rows to the file of --json, a run after the other." placeholder:"DIR"`
+	Device     string   `help:"Only what was measured on this device: a part of its name." placeholder:"NAME"`
+	modelsFlag `embed:""`
 }
 
 func (c *benchLearning) Help() string {
@@ -29,21 +30,25 @@ func (c *benchLearning) Run(a *app) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	var live []*learning.Live
-	if c.Picks != "" { // all is looked at before anything takes time
-		var err error
-		if live, err = learning.ReadLive(c.Picks); err != nil {
+	var live [][]*learning.Live
+	for _, path := range c.Picks { // all is looked at before anything takes time
+		list, err := learning.ReadLive(path)
+		if err != nil {
 			return err
 		}
-		if len(live) == 0 {
-			return usage("--picks %s: no rows of bench picks are there", c.Picks)
+		if len(list) == 0 {
+			return usage("--picks %s: no rows of bench picks are there", path)
 		}
+		live = append(live, list)
 	}
 	list, err := engine.Recordings(a.ctx, c.Recordings, c.Device)
 	if err != nil {
 		return err
 	}
-	models := learning.NewHeldOut(list)
+	models, err := c.heldOut(list)
+	if err != nil {
+		return err
+	}
 	if c.Lockbox != "" {
 		return c.lockbox(a, models)
 	}
@@ -59,10 +64,10 @@ func (c *benchLearning) Run(a *app) error {
 		fmt.Fprintln(a.stderr, "note: no form was judged: too few configurations of each were tried")
 	}
 	rows = append(rows, forms...)
-	if c.Picks != "" {
-		more, err := learning.SumUpLive(live, models, a.commit())
+	for i, path := range c.Picks {
+		more, err := learning.SumUpLive(live[i], models, a.commit())
 		if err != nil {
-			return usage("--picks %s: %v", c.Picks, err)
+			return usage("--picks %s: %v", path, err)
 		}
 		rows = append(rows, more...)
 	}
@@ -80,7 +85,7 @@ type lockboxRun struct {
 
 // lockbox judges on what no choice was made by. Each run stays in the file: one sees how often it was looked at.
 func (c *benchLearning) lockbox(a *app, models *learning.HeldOut) error {
-	if c.JSON == "" || c.Picks != "" {
+	if c.JSON == "" || len(c.Picks) > 0 {
 		return usage("--lockbox needs the file of --json for its log, and sums up no --picks")
 	}
 	runs, err := bench.ReadRows[lockboxRun](c.JSON, "bench learning --lockbox")

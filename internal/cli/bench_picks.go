@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -22,11 +23,27 @@ type benchPicks struct {
 	Search     int      `help:"Also search each kernel with so many trials, without and with a prior." placeholder:"TRIALS"`
 	Prior      int      `default:"10" help:"Configurations of a model that the second search begins with. Default: 10." placeholder:"N"`
 	Most       int      `default:"50" help:"Picks of a model that are measured where none of the first ten is near the best. Default: 50." placeholder:"N"`
+	From       string   `help:"The device whose recordings are learned from: a part of its name. Default: the one that is measured on." placeholder:"NAME"`
+	modelsFlag `embed:""`
 	sliceFlags `embed:""`
 }
 
+// modelsFlag names where models are kept that were made without a part of the kernels.
+type modelsFlag struct {
+	Models string `help:"A folder in which models are kept that were made without a part of the kernels, so that they are made once." placeholder:"DIR"`
+}
+
+// heldOut prepares such models.
+func (f *modelsFlag) heldOut(list []*predict.Recorded) (*learning.HeldOut, error) {
+	h := learning.NewHeldOut(list)
+	if h.Folder = f.Models; f.Models == "" {
+		return h, nil
+	}
+	return h, os.MkdirAll(f.Models, 0o777)
+}
+
 func (c *benchPicks) Help() string {
-	return `Measures what models pick among all candidates of a kernel, whose stencil or whose pattern they have not learned from: the first ten of each model, and the first fifty of those none of whose ten is near the best. gridloom bench learning sums the rows up.
+	return `Measures what models pick among all candidates of a kernel, whose stencil or whose pattern they have not learned from: the first ten of each model, and the first fifty of those none of whose ten is near the best. gridloom bench learning sums the rows up. With --from, models have learned from another device.
 
 Examples:
 
@@ -59,11 +76,20 @@ func (c *benchPicks) Run(a *app) error {
 		return err
 	}
 	defer d.Close()
-	list, err := engine.Recordings(a.ctx, c.Recordings, measure.DeviceOf(d.Target).Name)
+	on := measure.DeviceOf(d.Target)
+	for _, l := range rows {
+		if l.Device != on.Name {
+			return usage("--json %s: its rows are of %s, and this is %s", c.JSON, l.Device, on.Name)
+		}
+	}
+	list, err := engine.Recordings(a.ctx, c.Recordings, cmp.Or(c.From, on.Name))
 	if err != nil {
 		return err
 	}
-	models := learning.NewHeldOut(list)
+	models, err := c.heldOut(list)
+	if err != nil {
+		return err
+	}
 	left, err := learning.Unmeasured(models.All, rows, c.Program, c.Search > 0)
 	if err != nil {
 		return usage("%v", err)
@@ -109,7 +135,7 @@ func (c *benchPicks) Run(a *app) error {
 func (c *benchPicks) measure(a *app, d *engine.Device, models *learning.HeldOut, k *predict.Examples) (
 	*learning.Live, error) {
 	l, err := learning.Picks(a.ctx, learning.PicksRequest{
-		Models: models, Kernel: k, Search: c.Search, Prior: c.Prior, Most: c.Most,
+		Models: models, Kernel: k, Target: d.Target, Search: c.Search, Prior: c.Prior, Most: c.Most,
 		In: func(ctx context.Context, name string, work func(learning.Try) error) error {
 			r := engine.TrialsRequest{
 				Kernel: k.Kernel, Device: d, Commit: a.commit(), Path: filepath.Join(c.Record, name+".jsonl.gz"),

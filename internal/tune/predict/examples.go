@@ -1,6 +1,10 @@
 package predict
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
 	"slices"
 
 	"github.com/gridloom/gridloom/internal/tune/learn"
@@ -43,6 +47,19 @@ func Numbers(all []*Examples) *learn.Numbers {
 		n.Targets = append(n.Targets, e.Targets...)
 	}
 	return n
+}
+
+// Digest is a hash of all that a model of some kernels follows from: what they are learned by, and the trees' options.
+func Digest(all []*Examples) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%d %+v %q\n", ModelVersion, options, featureNames())
+	for _, e := range all {
+		for i, row := range e.Rows {
+			binary.Write(h, binary.LittleEndian, row)
+			binary.Write(h, binary.LittleEndian, e.Targets[i])
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // Fit grows the trees that models have.

@@ -73,12 +73,15 @@ type modelFile struct {
 const modelKind = "model"
 
 // Write writes a model's file: the same bytes for the same model.
-func (m *Model) Write(w io.Writer) error {
+func (m *Model) Write(w io.Writer) error { return write(w, modelFile{modelKind, m}) }
+
+// write writes a value as compressed JSON.
+func write(w io.Writer, value any) error {
 	z, err := gzip.NewWriterLevel(w, gzip.BestCompression)
 	if err != nil {
 		return err
 	}
-	if err := json.NewEncoder(z).Encode(modelFile{modelKind, m}); err != nil {
+	if err := json.NewEncoder(z).Encode(value); err != nil {
 		return err
 	}
 	return z.Close()
@@ -89,20 +92,9 @@ const mostModelBytes = 64 << 20
 
 // ReadModel reads a model's file, and refuses those of another version or with other features.
 func ReadModel(r io.Reader) (*Model, error) {
-	z, err := gzip.NewReader(r)
-	if err != nil {
-		return nil, fmt.Errorf("this is no model: %w", err)
-	}
-	text, err := io.ReadAll(io.LimitReader(z, mostModelBytes+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("the model cannot be read: %w", err)
-	case len(text) > mostModelBytes:
-		return nil, fmt.Errorf("the model has more than %d bytes", mostModelBytes)
-	}
 	f := modelFile{Model: &Model{}}
-	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&f); err != nil {
-		return nil, fmt.Errorf("the model cannot be read: %w", err)
+	if err := read(r, &f); err != nil {
+		return nil, err
 	}
 	if f.Gridloom != modelKind {
 		return nil, errors.New("this is no model of Gridloom's")
@@ -110,16 +102,79 @@ func ReadModel(r io.Reader) (*Model, error) {
 	return f.Model, f.Model.check()
 }
 
+// read reads what write has written.
+func read(r io.Reader, value any) error {
+	z, err := gzip.NewReader(r)
+	if err != nil {
+		return fmt.Errorf("this is no model: %w", err)
+	}
+	text, err := io.ReadAll(io.LimitReader(z, mostModelBytes+1))
+	switch {
+	case err != nil:
+		return fmt.Errorf("the model cannot be read: %w", err)
+	case len(text) > mostModelBytes:
+		return fmt.Errorf("the model has more than %d bytes", mostModelBytes)
+	}
+	if err := json.NewDecoder(bytes.NewReader(text)).Decode(value); err != nil {
+		return fmt.Errorf("the model cannot be read: %w", err)
+	}
+	return nil
+}
+
+// treesFile is what is kept of a model that only ranks.
+type treesFile struct {
+	Gridloom string         `json:"gridloom"`
+	Version  int            `json:"version"`
+	Features []string       `json:"features"`
+	Speed    *learn.Boosted `json:"speed"`
+}
+
+const treesKind = "trees"
+
+// WriteTrees writes what a model of Learn has.
+func (m *Model) WriteTrees(w io.Writer) error {
+	return write(w, treesFile{treesKind, m.Version, m.Features, m.Speed})
+}
+
+// ReadTrees reads what WriteTrees has written, and refuses what this Gridloom cannot use.
+func ReadTrees(r io.Reader) (*Model, error) {
+	var f treesFile
+	if err := read(r, &f); err != nil {
+		return nil, err
+	}
+	if f.Gridloom != treesKind {
+		return nil, errors.New("these are no trees of Gridloom's")
+	}
+	m := &Model{Version: f.Version, Features: f.Features, Speed: f.Speed}
+	return m, m.checkTrees()
+}
+
 // check refuses models that this Gridloom cannot use.
 func (m *Model) check() error {
-	const again = "gridloom learn makes it anew"
-	refuse := func(format string, args ...any) error {
-		return &gridio.Error{Text: fmt.Sprintf(format, args...), Hint: again}
+	if err := m.checkTrees(); err != nil {
+		return err
 	}
+	if len(m.Picks) == 0 {
+		return refuse("the model is not complete")
+	}
+	for _, e := range m.Programs {
+		if len(e.Features) != len(features.OfProgram) || len(m.Scale.Units) != len(features.OfProgram) {
+			return refuse("the programs of the model are not complete")
+		}
+	}
+	return nil
+}
+
+func refuse(format string, args ...any) error {
+	return &gridio.Error{Text: fmt.Sprintf(format, args...), Hint: "gridloom learn makes it anew"}
+}
+
+// checkTrees refuses models that cannot rank here.
+func (m *Model) checkTrees() error {
 	switch {
 	case m.Version != ModelVersion:
 		return refuse("the model is of version %d, and this Gridloom knows %d", m.Version, ModelVersion)
-	case m.Speed == nil || len(m.Picks) == 0:
+	case m.Speed == nil:
 		return refuse("the model is not complete")
 	}
 	now := featureNames()
@@ -140,11 +195,6 @@ func (m *Model) check() error {
 		}
 		if len(t) == 0 {
 			return refuse("a tree of the model is empty")
-		}
-	}
-	for _, e := range m.Programs {
-		if len(e.Features) != len(features.OfProgram) || len(m.Scale.Units) != len(features.OfProgram) {
-			return refuse("the programs of the model are not complete")
 		}
 	}
 	return nil

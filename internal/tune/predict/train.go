@@ -123,7 +123,15 @@ func (e *Examples) firstPick(b *learn.Boosted) float64 {
 
 // training describes what is learned from.
 func training(all []*Examples, groups int) Training {
-	t := Training{Kernels: len(all), Groups: groups}
+	t := Training{Kernels: len(all), Groups: groups, Hash: hashOfTrials(all)}
+	for _, e := range all {
+		t.Trials += len(e.Trials)
+	}
+	return t
+}
+
+// hashOfTrials is the hash of what was measured.
+func hashOfTrials(all []*Examples) string {
 	h := sha256.New()
 	for _, e := range all {
 		fmt.Fprintf(h, "%s\n%s\n%s\n", e.Device, e.Name, e.Stencil)
@@ -131,10 +139,8 @@ func training(all []*Examples, groups int) Training {
 			x := &e.Trials[i]
 			fmt.Fprintf(h, "%s %g\n", x.Config, x.Seconds)
 		}
-		t.Trials += len(e.Trials)
 	}
-	t.Hash = hex.EncodeToString(h.Sum(nil))
-	return t
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // describe keeps the programs and how far they are from each other.

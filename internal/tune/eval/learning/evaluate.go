@@ -17,7 +17,8 @@ import (
 // Row is a figure of a model.
 type Row struct {
 	// Experiment is "candidates" for picks among those that all kernels were recorded with, "live" for picks among all
-	// candidates that were measured, "form" for the choice of a kernel's form, and "search" for searches.
+	// candidates that were measured, "form" for the choice of a kernel's form, and "search" for searches; those of a
+	// device that models have not learned from begin with "transfer".
 	Experiment string  `json:"experiment"`
 	Model      string  `json:"model"`
 	Split      string  `json:"split"` // what is left out
@@ -64,10 +65,10 @@ func Evaluate(ctx context.Context, h *HeldOut, commit string, log io.Writer) ([]
 	if len(h.All) == 0 {
 		return nil, errors.New("no kernel was recorded with the candidates that all kernels share")
 	}
-	all, stencils := h.All, h.stencils
+	all := h.All
 	var rows []Row
 	for _, split := range Splits {
-		results, err := validate(ctx, all, split, stencils, log)
+		results, err := validate(ctx, h, split, log)
 		if err != nil {
 			return nil, err
 		}
@@ -118,11 +119,11 @@ func coverage(firsts []float64, stencils []string, r Row) Row {
 }
 
 // validate returns, for each picker, the orders of all kernels by models that have not learned from their part.
-func validate(ctx context.Context, all []*predict.Examples, split Split, stencils map[string]int, log io.Writer) (
-	[][]*judged, error) {
+func validate(ctx context.Context, h *HeldOut, split Split, log io.Writer) ([][]*judged, error) {
+	all := h.All
 	var parts []string
 	for _, e := range all {
-		if p := split.part(e, stencils); !slices.Contains(parts, p) {
+		if p := h.part(e, split); !slices.Contains(parts, p) {
 			parts = append(parts, p)
 		}
 	}
@@ -143,8 +144,8 @@ func validate(ctx context.Context, all []*predict.Examples, split Split, stencil
 				if ctx.Err() != nil {
 					return context.Cause(ctx)
 				}
-				if err := p.judge(all, results[i], func(e *predict.Examples) bool {
-					return split.part(e, stencils) == part
+				if err := p.judge(h, all, results[i], func(e *predict.Examples) bool {
+					return h.part(e, split) == part
 				}); err != nil {
 					return err
 				}
@@ -163,8 +164,8 @@ func validate(ctx context.Context, all []*predict.Examples, split Split, stencil
 }
 
 // judge fills in the orders of the kernels that are left out, by a model that learns from the others.
-func (p *Picker) judge(all []*predict.Examples, orders []*judged, out func(*predict.Examples) bool) error {
-	score, err := p.Learn(slices.DeleteFunc(slices.Clone(all), out))
+func (p *Picker) judge(h *HeldOut, all []*predict.Examples, orders []*judged, out func(*predict.Examples) bool) error {
+	score, err := p.Learn(h, slices.DeleteFunc(slices.Clone(all), out))
 	if err != nil {
 		return fmt.Errorf("%s: %w", p.Name, err)
 	}

@@ -2,13 +2,18 @@ package learning
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gridloom/gridloom/internal/run/gridio"
 	"github.com/gridloom/gridloom/internal/tune/predict"
 )
 
@@ -16,8 +21,9 @@ import (
 // made when it is first asked for.
 type HeldOut struct {
 	All      []*predict.Examples
+	Folder   string // where models are kept for other runs; "" keeps none
 	stencils map[string]int
-	models   map[string]*heldOut // by split and part
+	models   map[string]*heldOut // by split and part, and by what they were learned from
 	mutex    sync.Mutex
 }
 
@@ -29,7 +35,7 @@ type heldOut struct {
 
 // NewHeldOut describes the kernels of which candidates were recorded that all kernels share; others are left out.
 func NewHeldOut(list []*predict.Recorded) *HeldOut {
-	h := &HeldOut{stencils: map[string]int{}, models: map[string]*heldOut{}}
+	h := &HeldOut{stencils: map[string]int{}}
 	for _, r := range list {
 		e := predict.Describe(r)
 		if !slices.Contains(e.Drawn, true) {
@@ -49,27 +55,64 @@ func (h *HeldOut) part(e *predict.Examples, s Split) string { return s.part(e, h
 // Without returns a model that has learned from all kernels but those of the part that a kernel belongs to.
 func (h *HeldOut) Without(ctx context.Context, e *predict.Examples, s Split) (*predict.Model, error) {
 	part := h.part(e, s)
+	return h.once(s.Name+" "+part, func() (*predict.Model, error) {
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
+		others := slices.DeleteFunc(slices.Clone(h.All), func(o *predict.Examples) bool { return h.part(o, s) == part })
+		if len(others) == 0 {
+			return nil, fmt.Errorf("all kernels are of one %s: nothing is left to learn from without it", s.Name)
+		}
+		return h.Learn(others)
+	})
+}
+
+// once makes a model, unless it was made before.
+func (h *HeldOut) once(key string, learn func() (*predict.Model, error)) (*predict.Model, error) {
 	h.mutex.Lock()
-	key := s.Name + " " + part
+	if h.models == nil {
+		h.models = map[string]*heldOut{}
+	}
 	m := h.models[key]
 	if m == nil {
 		m = &heldOut{}
 		h.models[key] = m
 	}
 	h.mutex.Unlock()
-	m.once.Do(func() {
-		if m.err = context.Cause(ctx); m.err != nil {
-			return
-		}
-		others := slices.DeleteFunc(slices.Clone(h.All), func(o *predict.Examples) bool { return h.part(o, s) == part })
-		if len(others) == 0 {
-			m.err = fmt.Errorf("all kernels are of one %s: nothing is left to learn from without it", s.Name)
-			return
-		}
-		m.model, m.err = predict.Learn(others)
-	})
+	m.once.Do(func() { m.model, m.err = learn() })
 	return m.model, m.err
 }
+
+// Learn returns the model of some kernels. It is made once: it is that of the folder if it is there.
+func (h *HeldOut) Learn(list []*predict.Examples) (*predict.Model, error) {
+	digest := predict.Digest(list)
+	return h.once(digest, func() (*predict.Model, error) {
+		if h.Folder == "" {
+			return predict.Learn(list)
+		}
+		path := filepath.Join(h.Folder, digest[:keptDigits]+".json.gz")
+		f, err := os.Open(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			m, err := predict.Learn(list)
+			if err != nil {
+				return nil, err
+			}
+			return m, gridio.WriteFile(path, m.WriteTrees)
+		}
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		m, err := predict.ReadTrees(f)
+		if err != nil {
+			return nil, &gridio.Error{Path: path, Text: err.Error(), Hint: "remove it, and it is made anew"}
+		}
+		return m, nil
+	})
+}
+
+// keptDigits are those of a hash that name the file of a model.
+const keptDigits = 16
 
 // Prepare makes the models of all splits that some kernels need, side by side.
 func (h *HeldOut) Prepare(ctx context.Context, list []*predict.Examples) error {

@@ -78,7 +78,7 @@ func TestJudge(t *testing.T) {
 func TestTable(t *testing.T) {
 	a := made("a", []float64{0.2, 1}, []float64{0, 0}, 1)
 	b := made("b", []float64{0.4, 0.5}, []float64{0, 0}, 2)
-	score, err := byTable([]*predict.Examples{a, b})
+	score, err := byTable(nil, []*predict.Examples{a, b})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestEvaluate(t *testing.T) {
 	}}
 	for _, follows := range []bool{true, false} {
 		all := study(follows)
-		results, err := validate(t.Context(), all, thirds, nil, io.Discard)
+		results, err := validate(t.Context(), &HeldOut{All: all}, thirds, io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,7 +144,7 @@ func TestEvaluate(t *testing.T) {
 		}
 	}
 	one := Split{"all", func(*predict.Examples, map[string]int) string { return "" }}
-	if _, err := validate(t.Context(), study(true), one, nil, io.Discard); err == nil ||
+	if _, err := validate(t.Context(), &HeldOut{All: study(true)}, one, io.Discard); err == nil ||
 		!strings.Contains(err.Error(), "nothing is left to learn from") {
 		t.Error(err)
 	}

@@ -3,7 +3,6 @@ package learning
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/gridloom/gridloom/internal/tune/eval/bench"
@@ -171,6 +170,17 @@ func (l *Live) Until(s *LiveSearch, part float64) (trials int, ok bool) {
 	return s.Trials, false
 }
 
+// After is what a search has of the best after so many trials.
+func (l *Live) After(s *LiveSearch, trials int) float64 {
+	have := 0.0
+	for _, step := range s.Steps {
+		if step.Trial <= trials {
+			have = max(have, l.share(step.Seconds))
+		}
+	}
+	return have
+}
+
 // MostPicks are the picks that are worth measuring: no more are counted.
 const MostPicks = mostRuns
 
@@ -244,37 +254,71 @@ func SumUpLive(list []*Live, h *HeldOut, commit string) ([]Row, error) {
 			}))
 		}
 	}
-	for _, name := range []string{"auto", "auto with a prior", "times fewer"} {
+	for _, m := range searchMetrics {
 		var values []float64
 		var groups []string
 		for _, l := range list {
-			if without, with, ok := l.searches(); ok {
-				x := map[string]float64{"auto": without, "auto with a prior": with, "times fewer": without / with}
-				values, groups = append(values, math.Log(x[name])), append(groups, stencil(l))
+			without, with := l.search(false), l.search(true)
+			if without == nil || with == nil {
+				continue
 			}
+			values = append(values, scale(m.of(l, without, with), m.geometric))
+			groups = append(groups, stencil(l))
 		}
 		if len(values) == 0 {
 			continue
 		}
-		r := sumUp(values, groups, true, name != "times fewer")
-		r.Experiment, r.Model, r.Split, r.Device, r.Commit = "search", name, "stencil", list[0].Device, commit
-		r.Metric = fmt.Sprintf("trials to %.0f %%", 100*untilPart)
+		r := sumUp(values, groups, m.geometric, m.fewer)
+		r.Experiment, r.Model, r.Split, r.Metric = "search", m.model, "stencil", m.name
+		r.Device, r.Commit = list[0].Device, commit
 		rows = append(rows, r)
+	}
+	if list[0].Device != h.All[0].DeviceName {
+		for i := range rows { // models know nothing of this device
+			rows[i].Experiment = "transfer, " + rows[i].Experiment
+		}
 	}
 	return rows, nil
 }
 
-// searches returns the trials that the search without a prior needed, and that with one; false if one of them was not
-// made. A search that never came so far counts as all its trials.
-func (l *Live) searches() (without, with float64, ok bool) {
-	for i := range l.Searches {
-		s := &l.Searches[i]
-		n, _ := l.Until(s, untilPart)
-		if s.Prior == 0 {
-			without = float64(n)
-		} else {
-			with = float64(n)
-		}
+// fewTrials are those after which searches are compared: a model is calibrated by as many where it knows nothing of the
+// device.
+const fewTrials = 20
+
+// searchMetrics are what is judged of two searches of a kernel, one without and one with a prior. A search that never
+// came so far counts as all its trials.
+var searchMetrics = []struct {
+	model, name      string
+	geometric, fewer bool
+	of               func(l *Live, without, with *LiveSearch) float64
+}{
+	{"auto", toPart, true, true, func(l *Live, without, _ *LiveSearch) float64 { return l.trials(without) }},
+	{prior, toPart, true, true, func(l *Live, _, with *LiveSearch) float64 { return l.trials(with) }},
+	{"times fewer", toPart, true, false, func(l *Live, without, with *LiveSearch) float64 {
+		return l.trials(without) / l.trials(with)
+	}},
+	{"auto", afterFew, true, false, func(l *Live, without, _ *LiveSearch) float64 { return l.After(without, fewTrials) }},
+	{prior, afterFew, true, false, func(l *Live, _, with *LiveSearch) float64 { return l.After(with, fewTrials) }},
+}
+
+const prior = "auto with a prior"
+
+var (
+	toPart   = fmt.Sprintf("trials to %.0f %%", 100*untilPart)
+	afterFew = fmt.Sprintf("after %d trials", fewTrials)
+)
+
+// trials are those of a search until it was near the best.
+func (l *Live) trials(s *LiveSearch) float64 {
+	n, _ := l.Until(s, untilPart)
+	return float64(n)
+}
+
+// search returns the kernel's search with or without a prior; nil if it was not made.
+func (l *Live) search(prior bool) *LiveSearch {
+	i := slices.IndexFunc(l.Searches, func(s LiveSearch) bool { return s.Trials > 0 && (s.Prior > 0) == prior })
+	if i < 0 {
+		return nil
 	}
-	return without, with, without > 0 && with > 0
+	return &l.Searches[i]
 }

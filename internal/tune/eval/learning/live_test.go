@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +15,7 @@ import (
 
 // real gives a made kernel what names it.
 func real(e *predict.Examples) *predict.Examples {
-	e.Bound, e.Call = &ir.Binding{Program: &ir.Program{}}, &ir.Call{}
+	e.Bound, e.Call, e.DeviceName = &ir.Binding{Program: &ir.Program{}}, &ir.Call{}, "D"
 	return e
 }
 
@@ -60,7 +61,7 @@ func TestSumUpLive(t *testing.T) {
 	}
 	rows := []*Live{live("a", 1), live("b", 4, 2, 2, 2, 2, 1), live("c", 2, 1)}
 	rows[0].Searches = []LiveSearch{
-		{Trials: 9, Steps: []LiveStep{{8, 1}}}, {Prior: 5, Trials: 9, Steps: []LiveStep{{2, 1}}},
+		{Trials: 30, Steps: []LiveStep{{8, 2}, {21, 1}}}, {Prior: 5, Trials: 9, Steps: []LiveStep{{3, 1}}},
 	}
 	got, err := SumUpLive(rows, h, "now")
 	if err != nil {
@@ -71,12 +72,14 @@ func TestSumUpLive(t *testing.T) {
 		of[r.Experiment+" "+r.Model+" "+r.Metric] = r
 	}
 	for name, want := range map[string]float64{
-		"live boosted first pick":                 math.Sqrt(math.Sqrt(1*0.25) * 0.5),
-		"live boosted best of 5":                  math.Sqrt(math.Sqrt(1*0.5) * 1),
-		"live boosted runs to 90 %":               (3.5 + 2) / 2,
-		"search auto trials to 95 %":              8,
-		"search times fewer trials to 95 %":       4,
-		"search auto with a prior trials to 95 %": 2,
+		"live boosted first pick":                  math.Sqrt(math.Sqrt(1*0.25) * 0.5),
+		"live boosted best of 5":                   math.Sqrt(math.Sqrt(1*0.5) * 1),
+		"live boosted runs to 90 %":                (3.5 + 2) / 2,
+		"search auto trials to 95 %":               21,
+		"search times fewer trials to 95 %":        7,
+		"search auto with a prior trials to 95 %":  3,
+		"search auto after 20 trials":              0.5,
+		"search auto with a prior after 20 trials": 1,
 	} {
 		if r, ok := of[name]; !ok || math.Abs(r.Value-want) > 1e-4 || r.Device != "D" || r.Commit != "now" {
 			t.Errorf("%s: %+v, not %v", name, r, want)
@@ -84,6 +87,10 @@ func TestSumUpLive(t *testing.T) {
 	}
 	if r := of["live boosted runs to 90 %"]; r.Groups != 2 || r.Kernels != 3 || r.Worst != 6 || r.Median != 2 {
 		t.Errorf("%+v", r)
+	}
+	rows[0].Device = "E"
+	if got, err = SumUpLive(rows, h, ""); err != nil || got[0].Experiment != "transfer, live" || got[0].Device != "E" {
+		t.Errorf("on another device: %+v, %v", got[0], err)
 	}
 	if _, err := SumUpLive([]*Live{live("d", 1)}, h, ""); err == nil || !strings.Contains(err.Error(), "no recording") {
 		t.Error(err)
@@ -124,7 +131,7 @@ func TestKeepLive(t *testing.T) {
 
 // A model that is made without a kernel's part does not know it, and is made once.
 func TestHeldOut(t *testing.T) {
-	h := &HeldOut{All: study(true), models: map[string]*heldOut{}}
+	h := &HeldOut{All: study(true), Folder: t.TempDir()}
 	half := Split{"half", func(e *predict.Examples, _ map[string]int) string {
 		return string(e.Name[len(e.Name)-1] % 2)
 	}}
@@ -141,8 +148,26 @@ func TestHeldOut(t *testing.T) {
 	if len(models) != 2 {
 		t.Errorf("%d models of two parts", len(models))
 	}
+	files, err := filepath.Glob(filepath.Join(h.Folder, "*"))
+	if err != nil || len(files) != 2 {
+		t.Fatalf("%d models are kept, %v", len(files), err)
+	}
+	again := &HeldOut{All: h.All, Folder: h.Folder}
+	m, err := again.Without(t.Context(), h.All[0], half)
+	if err != nil || !reflect.DeepEqual(m, models[0]) {
+		t.Errorf("the model that is kept is another: %v", err)
+	}
+	for _, path := range files {
+		if err := os.WriteFile(path, []byte("{"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again = &HeldOut{All: h.All, Folder: h.Folder}
+	if _, err := again.Without(t.Context(), h.All[0], half); err == nil || !strings.Contains(err.Error(), h.Folder) {
+		t.Errorf("a damaged model: %v", err)
+	}
 	one := Split{"all", func(*predict.Examples, map[string]int) string { return "" }}
-	_, err := h.Without(t.Context(), h.All[0], one)
+	_, err = h.Without(t.Context(), h.All[0], one)
 	if err == nil || !strings.Contains(err.Error(), "nothing is left") {
 		t.Error(err)
 	}

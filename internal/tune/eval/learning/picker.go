@@ -12,8 +12,9 @@ import (
 // Picker is a model that is judged.
 type Picker struct {
 	Name string
-	// Learn returns a function that scores the trials of a kernel: the higher, the faster.
-	Learn func(all []*predict.Examples) (func(e *predict.Examples, trial int) float64, error)
+	// Learn returns a function that scores the trials of a kernel: the higher, the faster. Models of h are not made
+	// twice.
+	Learn func(h *HeldOut, all []*predict.Examples) (func(e *predict.Examples, trial int) float64, error)
 }
 
 // The baselines, and the model that Gridloom has.
@@ -32,7 +33,7 @@ const (
 
 // Pickers are the models, the baselines first.
 var Pickers = []Picker{
-	{ZeroR, func([]*predict.Examples) (func(*predict.Examples, int) float64, error) {
+	{ZeroR, func(*HeldOut, []*predict.Examples) (func(*predict.Examples, int) float64, error) {
 		return func(*predict.Examples, int) float64 { return 0 }, nil
 	}},
 	{Table, byTable},
@@ -42,14 +43,16 @@ var Pickers = []Picker{
 	{"forest", regressor(func(n *learn.Numbers) (learn.Regressor, error) {
 		return learn.NewForest(n, learn.ForestOptions{Trees: 50, Leaf: 4, Seed: 1})
 	})},
-	{Own, func(all []*predict.Examples) (func(*predict.Examples, int) float64, error) {
-		b, err := predict.Fit(all)
-		return func(e *predict.Examples, i int) float64 { return b.Predict(e.Rows[i]) }, err
+	{Own, byTrees},
+	{Shuffled, func(h *HeldOut, all []*predict.Examples) (func(*predict.Examples, int) float64, error) {
+		return byTrees(h, shuffled(all))
 	}},
-	{Shuffled, func(all []*predict.Examples) (func(*predict.Examples, int) float64, error) {
-		b, err := predict.Fit(shuffled(all))
-		return func(e *predict.Examples, i int) float64 { return b.Predict(e.Rows[i]) }, err
-	}},
+}
+
+// byTrees scores by the model that Gridloom has.
+func byTrees(h *HeldOut, all []*predict.Examples) (func(*predict.Examples, int) float64, error) {
+	m, err := h.Learn(all)
+	return func(e *predict.Examples, i int) float64 { return m.Speed.Predict(e.Rows[i]) }, err
 }
 
 // shuffled returns kernels whose trials have each other's fractions.
@@ -72,9 +75,9 @@ const (
 )
 
 // regressor makes a picker of a learner of numbers.
-func regressor(learner func(*learn.Numbers) (learn.Regressor, error)) func([]*predict.Examples) (
+func regressor(learner func(*learn.Numbers) (learn.Regressor, error)) func(*HeldOut, []*predict.Examples) (
 	func(*predict.Examples, int) float64, error) {
-	return func(all []*predict.Examples) (func(*predict.Examples, int) float64, error) {
+	return func(_ *HeldOut, all []*predict.Examples) (func(*predict.Examples, int) float64, error) {
 		m, err := learner(predict.Numbers(all))
 		return func(e *predict.Examples, i int) float64 { return m.Predict(e.Rows[i]) }, err
 	}
@@ -82,7 +85,7 @@ func regressor(learner func(*learn.Numbers) (learn.Regressor, error)) func([]*pr
 
 // byTable scores a configuration by its mean fraction over other kernels. One that no other has is as fast as all are
 // in the mean.
-func byTable(all []*predict.Examples) (func(*predict.Examples, int) float64, error) {
+func byTable(_ *HeldOut, all []*predict.Examples) (func(*predict.Examples, int) float64, error) {
 	type sum struct{ total, n float64 }
 	of := map[string]*sum{}
 	every := sum{}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/predict"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
@@ -21,6 +22,7 @@ type Try func(trials int, first func(*ir.Call, schedule.Space) []schedule.Config
 type PicksRequest struct {
 	Models *HeldOut
 	Kernel *predict.Examples // of Models, the only one of its program
+	Target *target.Target    // that it is measured on; models may have learned from another
 	Search int               // trials of two searches of the kernel, one without and one with a prior; 0 makes none
 	Prior  int               // configurations that the second begins with
 	Most   int               // picks of a model that are measured where none of the first is near the best
@@ -71,7 +73,7 @@ type picks struct {
 func (p *picks) rank(split string, call *ir.Call, s schedule.Space) []predict.Ranked {
 	if p.ranked[split] == nil {
 		k := *p.Kernel.Kernel
-		k.Call, k.Space = call, s
+		k.Call, k.Space, k.Target = call, s, p.Target
 		p.ranked[split] = p.models[split].Rank(&k)
 	}
 	return p.ranked[split]
