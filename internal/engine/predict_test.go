@@ -124,7 +124,7 @@ func TestTunePrior(t *testing.T) {
 
 // A kernel that is unlike all that the model has learned from keeps its usual configuration.
 func TestJobFarFromAll(t *testing.T) {
-	j := paperJob(t, "h200", strings.ReplaceAll(twoKernels, "L = 256", "L = 4"))
+	j := paperJob(t, "h200", strings.ReplaceAll(twoKernels, "= 256", "= 4"))
 	p, err := j.Model("")
 	if err != nil || p == nil || p.Far != 2 || p.Kernels != 0 || j.Origin != Usual || j.Plan.String() != "" {
 		t.Errorf("%+v, %v, plan %s", p, err, j.Plan)

@@ -297,7 +297,9 @@ var searchMetrics = []struct {
 	{"times fewer", toPart, true, false, func(l *Live, without, with *LiveSearch) float64 {
 		return l.trials(without) / l.trials(with)
 	}},
-	{"auto", afterFew, true, false, func(l *Live, without, _ *LiveSearch) float64 { return l.After(without, fewTrials) }},
+	{"auto", afterFew, true, false, func(l *Live, without, _ *LiveSearch) float64 {
+		return l.After(without, fewTrials)
+	}},
 	{prior, afterFew, true, false, func(l *Live, _, with *LiveSearch) float64 { return l.After(with, fewTrials) }},
 }
 
