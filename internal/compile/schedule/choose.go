@@ -5,7 +5,7 @@ package schedule
 func (f *Family) Choose(pick func(*Param) Value) Config {
 	c := Config{Family: f.Name, Values: make([]Setting, 0, len(f.Params))}
 	for i := range f.Params {
-		if p := &f.Params[i]; p.exists(c) {
+		if p := &f.Params[i]; len(p.When) == 0 || p.exists(c) {
 			c.Values = append(c.Values, Setting{p.Name, pick(p)})
 		}
 	}

@@ -257,28 +257,55 @@ func (f *Family) Names(roles ...Role) []string {
 type Roles struct {
 	names [roleCount]string
 	axes  [roleCount]Axis
+	order []namedRole // of all parameters
+}
+
+// namedRole is a parameter's name with its role; NoRole if it is called after an array.
+type namedRole struct {
+	name string
+	role Role
 }
 
 // Roles returns how the family calls its parameters.
 func (f *Family) Roles() *Roles {
 	var r Roles
 	for i := range f.Params {
-		if p := &f.Params[i]; p.Array == "" {
-			r.names[p.Role], r.axes[p.Role] = p.Name, p.Axis
+		p := &f.Params[i]
+		x := namedRole{p.Name, NoRole}
+		if p.Array == "" {
+			r.names[p.Role], r.axes[p.Role], x.role = p.Name, p.Axis, p.Role
 		}
+		r.order = append(r.order, x)
 	}
 	r.names[NoRole] = ""
 	return &r
 }
 
 // Of returns a configuration by its roles.
-func (r *Roles) Of(c Config) ByRole { return ByRole{r, c} }
+func (r *Roles) Of(c Config) ByRole {
+	b := ByRole{roles: r, config: c}
+	next := 0 // most configurations have the parameters' order
+	for k := range c.Values {
+		for range r.order {
+			x := &r.order[next]
+			if next++; next == len(r.order) {
+				next = 0
+			}
+			if x.name == c.Values[k].Name {
+				b.at[x.role] = uint8(k + 1)
+				break
+			}
+		}
+	}
+	return b
+}
 
 // ByRole is a configuration whose values are asked for by role. The zero value
 // has none.
 type ByRole struct {
 	roles  *Roles
 	config Config
+	at     [roleCount]uint8 // by role, the place of its value, counted from 1; 0 if none is set
 }
 
 // ByRole returns a configuration of the space by its roles.
@@ -291,10 +318,10 @@ func (s Space) ByRole(c Config) ByRole {
 
 // Get returns the value that has a role, and whether it is set.
 func (b ByRole) Get(r Role) (Value, bool) {
-	if b.roles == nil || b.roles.names[r] == "" {
+	if b.at[r] == 0 || r == NoRole {
 		return Value{}, false
 	}
-	return b.config.Get(b.roles.names[r])
+	return b.config.Values[b.at[r]-1].Value, true
 }
 
 // With returns the configuration with the value that has a role; as it is if the

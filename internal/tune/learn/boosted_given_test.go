@@ -45,11 +45,28 @@ func TestGiven(t *testing.T) {
 		t.Errorf("three runs predict %v, and their mean is %v", got, mean)
 	}
 	some := Boosted{Start: b.Start, Rate: 0.1, Trees: b.Trees[:20]}
-	if got, want := thrice.Given(row[:2]).PredictFirst(row[2:], 20), some.Predict(row); math.Abs(got-want) > 1e-9 {
+	g := thrice.Given(row[:2])
+	sums := []float64{g.Start()}
+	g.Add(sums, row[2:], 3, 0, 20)
+	if got, want := g.Scaled(sums[0], 20), some.Predict(row); math.Abs(got-want) > 1e-9 {
 		t.Errorf("the first 20 trees predict %v, not %v", got, want)
 	}
-	if got, want := b.Given(nil).PredictFirst(row, 1000), b.Predict(row); math.Abs(got-want) > 1e-9 {
+	g.Add(sums, row[2:], 3, 20, g.Trees())
+	if got, want := g.Scaled(sums[0], g.Trees()), thrice.Predict(row); got != want {
 		t.Errorf("all trees predict %v, not %v", got, want)
+	}
+	for _, rows := range []int{1, side - 1, side, side + 1, block, 2*block + side + 1} {
+		sums, flat := make([]float64, rows), []float64{}
+		var want []float64
+		for i := range rows {
+			sums[i] = g.Start()
+			one := slices.Concat(row[:2], draw()[2:])
+			flat, want = append(flat, one[2:]...), append(want, thrice.Predict(one))
+		}
+		g.Add(sums, flat, 3, 0, 7)
+		if g.Add(sums, flat, 3, 7, g.Trees()); !slices.Equal(sums, want) {
+			t.Errorf("%d rows: %v, not %v", rows, sums, want)
+		}
 	}
 	for known := range 6 {
 		for range 40 {

@@ -21,13 +21,13 @@ func Candidates(s schedule.Space, n int) []schedule.Config {
 	seen := make(map[uint64]bool, n)
 	for i := 0; len(list) < n && i < mostMisses*n; i++ {
 		for try := range mostDraws {
-			c, key, ok := d.draw(uint64(i), uint64(i*mostDraws+try))
+			key, ok := d.draw(uint64(i), uint64(i*mostDraws+try))
 			if !ok {
 				continue
 			}
 			if !seen[key] {
 				seen[key] = true
-				list = append(list, c)
+				list = append(list, d.config())
 			}
 			break
 		}
@@ -43,13 +43,33 @@ const (
 	mostMisses = 4  // such draws for each configuration that is wanted: families may have few
 )
 
-// draws has what is drawn from: values with their hashes and weights.
+// draws has what is drawn from, and what was drawn last: values by their places in lists.
 type draws struct {
 	space    schedule.Space
-	families drawn
-	params   [][]drawn // by family and parameter
-	rules    [][]rule  // by family
-	chosen   []uint64  // the hashes of the values of a draw, by parameter; 0 where there is none
+	names    drawn
+	families []drawnFamily
+	family   int   // that was drawn
+	values   []int // of its parameters; absent where a parameter does not exist
+}
+
+const absent = -1
+
+// drawnFamily is a family that configurations are drawn from.
+type drawnFamily struct {
+	params []drawnParam
+	rules  []rule
+}
+
+// drawnParam is a parameter whose value is drawn if it exists.
+type drawnParam struct {
+	drawn
+	when []condition
+}
+
+// condition is one of a parameter's existence.
+type condition struct {
+	param int    // before it; absent if there is none, so that it never exists
+	in    []bool // by value
 }
 
 // rule is a constraint with what is known of it already.
@@ -62,7 +82,8 @@ type rule struct {
 // drawn are values one of which is drawn: by their hashes and weights.
 type drawn struct {
 	hashes  []uint64
-	weights []float64
+	weights []float64 // each once
+	of      [][]int   // the values of a weight
 }
 
 // newDraws prepares draws from a space.
@@ -71,46 +92,79 @@ func newDraws(s schedule.Space) *draws {
 	for i := range s.Families {
 		f := &s.Families[i]
 		// Families come up by how much there is to choose in them.
-		d.families.add(float64(max(1, len(f.Params))), f.Name)
-		var params []drawn
+		d.names.add(float64(max(1, len(f.Params))), f.Name)
+		var own drawnFamily
 		for j := range f.Params {
 			p := &f.Params[j]
-			var list drawn
+			var x drawnParam
 			for _, v := range p.Values {
-				list.add(weight(p, v), f.Name, p.Name, v.String())
+				x.add(weight(p, v), f.Name, p.Name, v.String())
 			}
-			params = append(params, list)
+			for _, w := range p.When {
+				x.when = append(x.when, conditionOf(f.Params[:j], w))
+			}
+			own.params = append(own.params, x)
 		}
-		d.params = append(d.params, params)
-		d.rules = append(d.rules, rulesOf(f))
+		own.rules = rulesOf(f)
+		d.families = append(d.families, own)
 	}
 	return d
 }
 
-// add adds a value, by the texts that tell it from others.
-func (d *drawn) add(weight float64, parts ...string) {
-	d.hashes, d.weights = append(d.hashes, hashOf(parts...)), append(d.weights, weight)
+// conditionOf prepares a condition on one of the parameters before.
+func conditionOf(before []schedule.Param, w schedule.Condition) condition {
+	c := condition{param: slices.IndexFunc(before, func(p schedule.Param) bool { return p.Name == w.Param })}
+	if c.param != absent {
+		for _, v := range before[c.param].Values {
+			c.in = append(c.in, slices.ContainsFunc(w.In, v.Equal))
+		}
+	}
+	return c
 }
 
-// draw returns the configuration of a number, of the family of another number, and a key that tells configurations
-// apart; false if it is not legal.
-func (d *draws) draw(family, number uint64) (c schedule.Config, key uint64, ok bool) {
-	i := d.families.least(family)
-	key = d.families.hashes[i]
-	f := &d.space.Families[i]
-	d.chosen = slices.Grow(d.chosen[:0], len(f.Params))[:len(f.Params)]
-	clear(d.chosen)
-	j := -1
-	c = f.Choose(func(p *schedule.Param) schedule.Value {
-		for j++; &f.Params[j] != p; j++ {
+// add adds a value, by the texts that tell it from others.
+func (d *drawn) add(weight float64, parts ...string) {
+	i := slices.Index(d.weights, weight)
+	if i < 0 {
+		i = len(d.weights)
+		d.weights, d.of = append(d.weights, weight), append(d.of, nil)
+	}
+	d.of[i] = append(d.of[i], len(d.hashes))
+	d.hashes = append(d.hashes, hashOf(parts...))
+}
+
+// draw draws the configuration of a number, of the family of another number, and returns a key that tells
+// configurations apart; false if it is not legal.
+func (d *draws) draw(family, number uint64) (key uint64, ok bool) {
+	d.family = d.names.least(family)
+	key = d.names.hashes[d.family]
+	f := &d.families[d.family]
+	d.values = d.values[:0]
+	for j := range f.params {
+		p := &f.params[j]
+		v := absent
+		if !slices.ContainsFunc(p.when, func(c condition) bool { return !c.holds(d.values) }) {
+			v = p.least(number)
+			key = mixed(key + p.hashes[v])
 		}
-		list := &d.params[i][j]
-		k := list.least(number)
-		d.chosen[j] = list.hashes[k]
-		key = mixed(key + list.hashes[k])
-		return p.Values[k]
+		d.values = append(d.values, v)
+	}
+	return key, !slices.ContainsFunc(f.rules, func(r rule) bool { return !r.allows(d) })
+}
+
+// holds reports whether the values of the parameters before fulfil the condition.
+func (c *condition) holds(values []int) bool {
+	return c.param != absent && values[c.param] != absent && c.in[values[c.param]]
+}
+
+// config returns the configuration that was drawn last.
+func (d *draws) config() schedule.Config {
+	j := -1
+	return d.space.Families[d.family].Choose(func(p *schedule.Param) schedule.Value {
+		for j++; d.values[j] == absent; j++ {
+		}
+		return p.Values[d.values[j]]
 	})
-	return c, key, !slices.ContainsFunc(d.rules[i], func(r rule) bool { return !r.allows(c, d.chosen) })
 }
 
 // rulesOf returns the constraints of a family.
@@ -127,17 +181,22 @@ func rulesOf(f *schedule.Family) []rule {
 	return list
 }
 
-// allows reports whether the constraint holds. Most draws share the few values that it depends on.
-func (r *rule) allows(c schedule.Config, chosen []uint64) bool {
+// allows reports whether the constraint holds for what was drawn. Most draws share the few values that it depends on.
+func (r *rule) allows(d *draws) bool {
 	key := uint64(0)
 	for _, j := range r.params {
-		if j >= 0 {
-			key = mixed(key + chosen[j])
+		if j < 0 {
+			continue
 		}
+		hash := uint64(0)
+		if v := d.values[j]; v != absent {
+			hash = d.families[d.family].params[j].hashes[v]
+		}
+		key = mixed(key + hash)
 	}
 	is, ok := r.known[key]
 	if !ok {
-		is = r.Allows(c)
+		is = r.Allows(d.config())
 		r.known[key] = is
 	}
 	return is
@@ -172,16 +231,21 @@ func decidesForm(r schedule.Role) bool {
 // missing in another space changes nothing where it was not taken (Thaler and Ravishankar, IEEE/ACM Transactions on
 // Networking 6(1), 1998).
 func (d *drawn) least(number uint64) int {
-	// Of values of one weight the largest hash is drawn, so that logarithms are needed of two at most: most
-	// parameters have one value with another weight.
-	best, most := 0, mixed(d.hashes[0]+number*odd)
-	for i := 1; i < len(d.hashes); i++ {
-		x := mixed(d.hashes[i] + number*odd)
-		if d.weights[i] == d.weights[best] && x <= most ||
-			d.weights[i] != d.weights[best] && exponential(x)*d.weights[best] >= exponential(most)*d.weights[i] {
-			continue
+	best, least := 0, math.Inf(1)
+	for i, values := range d.of {
+		// Of values of one weight that is the largest hash, so that one logarithm is needed for all of them.
+		own, most := values[0], mixed(d.hashes[values[0]]+number*odd)
+		for _, k := range values[1:] {
+			if x := mixed(d.hashes[k] + number*odd); x > most {
+				own, most = k, x
+			}
 		}
-		best, most = i, x
+		if len(d.of) == 1 {
+			return own
+		}
+		if x := exponential(most) / d.weights[i]; x < least {
+			best, least = own, x
+		}
 	}
 	return best
 }

@@ -18,11 +18,11 @@ type Ranked struct {
 // Ranked configurations are chosen from so many candidates.
 const usualCandidates = 10000
 
-// All candidates are predicted by some trees, and so many of them, the best by those, by all trees.
-const (
-	firstTrees = 60
-	finalists  = 1000
-)
+// Candidates are predicted by some trees, the best of them by more, and the best of those by all.
+var screens = []struct{ trees, most int }{{20, math.MaxInt}, {60, 2500}, {math.MaxInt, finalists}}
+
+// finalists are the candidates that all trees are asked about.
+const finalists = 1000
 
 // Rank returns the candidates of a kernel, the fastest by prediction first. The seeds of the kernel's families are
 // candidates, too.
@@ -34,26 +34,60 @@ func (m *Model) Rank(k *Kernel) []Ranked {
 			candidates = append(candidates, c)
 		}
 	}
-	list := make([]Ranked, len(candidates))
+	return m.rank(candidates, program, of)
+}
+
+// rank orders configurations that are described by features.
+func (m *Model) rank(list []schedule.Config, program []float64, of *features.Configurations) []Ranked {
+	width := len(m.Features) - len(program)
 	speed := m.Speed.Given(program)
-	row := make([]float64, 0, len(m.Features))
-	for i, c := range candidates {
-		row = of.Append(row[:0], c)
-		list[i] = Ranked{c, speed.PredictFirst(row, firstTrees)}
+	rows := make([]float64, 0, len(list)*width)
+	order := make([]scored, len(list))
+	sums := make([]float64, len(list)) // in that order
+	for i, c := range list {
+		rows = of.Append(rows, c)
+		order[i].index, sums[i] = i, speed.Start()
 	}
-	sortRanked(list)
-	first := list[:min(finalists, len(list))]
-	for i, x := range first {
-		row = of.Append(row[:0], x.Config)
-		first[i].Fraction = speed.Predict(row)
+	asked := 0
+	for _, s := range screens {
+		n, trees := min(s.most, len(order)), min(s.trees, speed.Trees())
+		if n < len(list) { // what is left lies side by side
+			left := make([]float64, 0, n*width)
+			for i := range n {
+				left = append(left, rows[order[i].row*width:(order[i].row+1)*width]...)
+				order[i].row, sums[i] = i, order[i].sum
+			}
+			rows = left
+		} else {
+			for i := range order {
+				order[i].row = i
+			}
+		}
+		speed.Add(sums[:n], rows, width, asked, trees)
+		for i := range n {
+			order[i].sum = sums[i]
+			order[i].fraction = speed.Scaled(sums[i], trees)
+		}
+		slices.SortFunc(order[:n], func(a, b scored) int {
+			return cmp.Or(cmp.Compare(b.fraction, a.fraction), cmp.Compare(a.index, b.index))
+		})
+		asked = trees
 	}
-	sortRanked(first)
+	ranked := make([]Ranked, len(list))
 	most := 1.0 // no candidate has more than those before it
-	for i := range list {
-		most = min(most, max(0, list[i].Fraction))
-		list[i].Fraction = most
+	for i, x := range order {
+		most = min(most, max(0, x.fraction))
+		ranked[i] = Ranked{list[x.index], most}
 	}
-	return list
+	return ranked
+}
+
+// scored is a candidate under way.
+type scored struct {
+	index    int     // in the list
+	row      int     // of its features, among those that are left
+	sum      float64 // of the trees that were asked
+	fraction float64 // that these predict
 }
 
 // Likely returns n configurations at even distances from the best of the ranking, as far as all trees were asked. What
@@ -67,10 +101,6 @@ func (m *Model) Likely(k *Kernel, n int) []schedule.Config {
 		list[i] = ranked[i*len(ranked)/n].Config
 	}
 	return list
-}
-
-func sortRanked(list []Ranked) {
-	slices.SortStableFunc(list, func(a, b Ranked) int { return cmp.Compare(b.Fraction, a.Fraction) })
 }
 
 // Neighbour is a program that a model has learned from, and how far another is from it.

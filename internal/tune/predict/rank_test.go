@@ -32,7 +32,7 @@ func TestRankByFirstTrees(t *testing.T) {
 		for i := range whole {
 			whole[i].Fraction = m.Speed.Predict(of.Append(slices.Clone(program), whole[i].Config))
 		}
-		sortRanked(whole)
+		slices.SortStableFunc(whole, func(a, b Ranked) int { return cmp.Compare(b.Fraction, a.Fraction) })
 		top := func(list []Ranked) (configs []schedule.Config) {
 			for _, x := range list[:50] {
 				configs = append(configs, x.Config)
