@@ -69,7 +69,7 @@ func (x *Scenario) known() []Size { return slices.Concat(x.Sizes, x.Illegal) }
 type Suite struct {
 	Features  []string
 	Scenarios []Scenario
-	Empty     int    // scenarios that were never run, which are left out
+	Empty     int    // scenarios that were never run, or with no shared configuration, which are left out
 	Data      string // tells files apart
 	Splits    []Split
 

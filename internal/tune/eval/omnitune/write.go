@@ -28,9 +28,9 @@ func Write(w io.Writer, s *Suite, rows []Row) {
 		legal, refused = legal+len(s.Scenarios[i].Sizes), refused+len(s.Scenarios[i].Illegal)
 	}
 	base, expert := s.references()
-	fmt.Fprintf(w, "\n%d scenarios, %d left out that ran nothing; %d sizes of them ran, and %d (%.1f %%) are refused. "+
-		"Validity is the share of sizes asked for first that are legal, of those that are known to be legal or "+
-		"refused. A refused size is not asked for again. The baseline is %v, the default %v.\n", len(s.Scenarios),
+	fmt.Fprintf(w, "\n%d scenarios, %d left out without a shared configuration; %d sizes ran, and %d (%.1f %%) are "+
+		"refused. Validity is the share of sizes asked for first that are legal, of those that are known to be legal "+
+		"or refused. A refused size is not asked for again. The baseline is %v, the default %v.\n", len(s.Scenarios),
 		s.Empty, legal, refused, 100*float64(refused)/float64(legal+refused), base, expert)
 }
 
