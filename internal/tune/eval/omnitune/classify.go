@@ -11,8 +11,8 @@ import (
 )
 
 // Algorithm 1 of Cummins et al.: a classifier says which size is the fastest. Where that was never run for the
-// scenario, a fallback takes another one. On devices a size may be illegal; of these scenarios it is only known which
-// were run.
+// scenario, a fallback takes another one. On devices a size may be illegal. Of recordings it is known which are; of the
+// scenarios that were measured for Cummins et al. it is only known which were run.
 
 // classifiers say which size is the fastest.
 var classifiers = []struct {
@@ -40,11 +40,12 @@ var fallbacks = []struct {
 	name, doc string
 	make      func(from []*Scenario) func(x *Scenario, predicted, size Size) float64
 }{
-	{"baseline", "the best by geometric mean of the sizes that all examples ran", baselineFallback},
+	{"baseline", "the best by geometric mean of the sizes that all examples ran or none refused", baselineFallback},
 	{"random", "one at random", func([]*Scenario) func(*Scenario, Size, Size) float64 { return randomScore }},
-	{"nearest", "the nearest by columns and rows", func([]*Scenario) func(*Scenario, Size, Size) float64 {
+	{"nearest", "the nearest by columns, rows and planes", func([]*Scenario) func(*Scenario, Size, Size) float64 {
 		return func(_ *Scenario, predicted, size Size) float64 {
-			return -math.Hypot(float64(predicted.Columns-size.Columns), float64(predicted.Rows-size.Rows))
+			return -math.Hypot(float64(predicted.Planes-size.Planes),
+				math.Hypot(float64(predicted.Columns-size.Columns), float64(predicted.Rows-size.Rows)))
 		}
 	}},
 }
@@ -106,8 +107,11 @@ func fastestOf(s *Suite, from []*Scenario) (t *learn.Table, sizes []Size) {
 }
 
 func (r *classRanker) pick(x *Scenario) choice {
-	size := pick(r, x)
-	return choice{size: size, fallback: x.Sizes[size] != r.predicted}
+	c := choice{size: pick(r, x)}
+	c.fallback = x.Sizes[c.size] != r.predicted
+	c.unknown = !slices.Contains(x.known(), r.predicted)
+	c.refused = len(refusedBefore(r, x, x.Sizes[c.size]))
+	return c
 }
 
 // Score is more for the predicted size than for any other.
@@ -122,9 +126,9 @@ func (r *classRanker) Score(x *Scenario, size Size) float64 {
 }
 
 // baselineFallback scores sizes by the geometric mean of their speeds. Those that all examples ran come before others:
-// they are the most likely to run anywhere.
+// they are the most likely to run anywhere. Where it is known what is refused, those come first that none refused.
 func baselineFallback(from []*Scenario) func(*Scenario, Size, Size) float64 {
-	logs, times := bySize{}, map[Size]int{}
+	logs, times, safe := bySize{}, map[Size]int{}, safeIn(from)
 	for _, x := range from {
 		for i, size := range x.Sizes {
 			logs[size] += math.Log(max(x.Speeds[i], 1e-9))
@@ -137,11 +141,23 @@ func baselineFallback(from []*Scenario) func(*Scenario, Size, Size) float64 {
 			return -2
 		}
 		score := math.Exp(logs[size] / float64(n)) // from 0 to 1
-		if n < len(from) {
+		if !safe(size, n) {
 			score--
 		}
 		return score
 	}
+}
+
+// safeIn tells whether a size that so many examples ran is taken to be legal everywhere.
+func safeIn(from []*Scenario) func(size Size, ran int) bool {
+	refused := map[Size]bool{}
+	for _, x := range from {
+		for _, size := range x.Illegal {
+			refused[size] = true
+		}
+	}
+	judged := !slices.ContainsFunc(from, func(x *Scenario) bool { return !x.Judged })
+	return func(size Size, ran int) bool { return ran == len(from) || judged && !refused[size] }
 }
 
 // randomScore is a number of its own for each scenario and size, the same in every run.

@@ -20,7 +20,7 @@ func (a always) Classify([]float64) []float64 {
 
 // The predicted size is taken where it was run, and what a fallback says where it was not.
 func TestFallbacks(t *testing.T) {
-	small, wide, high, odd := Size{4, 4}, Size{64, 4}, Size{4, 64}, Size{60, 8}
+	small, wide, high, odd := Size{4, 4, 1}, Size{64, 4, 1}, Size{4, 64, 1}, Size{60, 8, 1}
 	from := []*Scenario{
 		{Name: "a", Sizes: []Size{small, wide, high}, Speeds: []float64{0.8, 1, 0.9}},
 		{Name: "b", Sizes: []Size{small, high}, Speeds: []float64{0.7, 1}},
@@ -76,7 +76,7 @@ func TestFallbacks(t *testing.T) {
 // Where an example tells the size, every classifier finds it.
 func TestClassifiers(t *testing.T) {
 	s := &Suite{Features: []string{"x"}}
-	sizes := []Size{{4, 4}, {64, 4}}
+	sizes := []Size{{4, 4, 1}, {64, 4, 1}}
 	for i := range 20 {
 		x := Scenario{
 			Name: string(rune('a' + i)), Features: []float64{float64(i)}, Sizes: sizes, Speeds: []float64{1, 0.5},

@@ -62,10 +62,10 @@ func (m *guided) Score(x *Scenario, size Size) float64 {
 		m.of, m.scores = x, bySize{}
 		for _, r := range m.parts {
 			most := 0.0
-			for _, size := range x.Sizes {
+			for _, size := range x.known() {
 				most = max(most, r.Score(x, size))
 			}
-			for _, size := range x.Sizes {
+			for _, size := range x.known() {
 				m.scores[size] += r.Score(x, size) / max(most, 1e-9) / float64(len(m.parts))
 			}
 		}
@@ -77,6 +77,7 @@ func (m *guided) Score(x *Scenario, size Size) float64 {
 // measure for all scenarios: what is the fastest of six sizes need not be so of fifty.
 type relative struct {
 	suite  *Suite
+	deep   bool // planes are features
 	table  bySize
 	forest *learn.Forest
 }
@@ -87,9 +88,12 @@ const mostOver = 2
 // growRelative grows the forest. Its examples know the table of the other groups, as it will be of a group that is not
 // known.
 func growRelative(s *Suite, from []*Scenario, group Group) (*relative, error) {
-	r := &relative{suite: s, table: meanSpeeds(from)}
+	r := &relative{suite: s, deep: s.deep(), table: meanSpeeds(from)}
 	reference := usual(from)
 	n := &learn.Numbers{Features: append(slices.Clone(s.Features), sizeFeatures...)}
+	if r.deep {
+		n.Features = append(n.Features, "planes")
+	}
 	for _, part := range groupsOf(from, group) {
 		table := meanSpeeds(part.others)
 		for _, x := range part.own {
@@ -140,9 +144,14 @@ var sizeFeatures = []string{
 func (r *relative) row(x *Scenario, size Size, table bySize) []float64 {
 	get := func(name string) float64 { return r.suite.feature(x, name) }
 	columns, rows := float64(size.Columns), float64(size.Rows)
-	threads := columns * rows
+	threads := columns * rows * float64(size.Planes)
 	most, lanes := max(1, get("dev_max_work_group_size")), max(1, get("dev_kernel_preferred_work_group_size_multiple"))
-	loaded := (get("BorderEast") + get("BorderWest") + columns) * (get("BorderNorth") + get("BorderSouth") + rows)
-	return append(slices.Clone(x.Features), columns, rows, threads, columns/rows, threads/most,
+	loaded := (get("BorderEast") + get("BorderWest") + columns) * (get("BorderNorth") + get("BorderSouth") + rows) *
+		float64(size.Planes)
+	row := append(slices.Clone(x.Features), columns, rows, threads, columns/rows, threads/most,
 		math.Mod(threads, lanes)/lanes, loaded/threads, loaded, table[size])
+	if r.deep {
+		row = append(row, float64(size.Planes))
+	}
+	return row
 }

@@ -1,6 +1,7 @@
 package omnitune
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -13,6 +14,7 @@ type hybrid struct {
 	keep            bool
 	Ranker          // where nothing can be run
 	times, speedUps Ranker
+	base            Size             // the baseline; that of Cummins et al. if it is the zero value
 	submit          func(submission) // may be nil
 }
 
@@ -31,7 +33,12 @@ func agree(predicted, measured float64) bool {
 }
 
 func (h *hybrid) pick(x *Scenario) choice {
-	ran := map[int]bool{}
+	ran, refused := map[int]bool{}, map[Size]bool{}
+	note := func(r Ranker, picked Size) {
+		for _, size := range refusedBefore(r, x, picked) {
+			refused[size] = true
+		}
+	}
 	run := func(size int) float64 {
 		ran[size] = true
 		return x.time(size)
@@ -42,14 +49,16 @@ func (h *hybrid) pick(x *Scenario) choice {
 		}
 	}
 	first := pick(least{h.times}, x)
+	note(least{h.times}, x.Sizes[first])
 	time := run(first)
 	submit(submission{size: x.Sizes[first], time: time})
-	base := slices.Index(x.Sizes, baseline)
+	baseSize := cmp.Or(h.base, baseline)
+	base := slices.Index(x.Sizes, baseSize)
 	if agree(h.times.Score(x, x.Sizes[first]), time) || base < 0 {
-		return choice{size: first, runs: len(ran)}
+		return choice{size: first, runs: len(ran), refused: len(refused)}
 	}
 	baseTime := run(base)
-	submit(submission{size: baseline, time: baseTime})
+	submit(submission{size: baseSize, time: baseTime})
 
 	left := make([]int, len(x.Sizes))
 	for i := range left {
@@ -58,17 +67,18 @@ func (h *hybrid) pick(x *Scenario) choice {
 	for len(left) > 0 {
 		place := pick(h.speedUps, &Scenario{Features: x.Features, Sizes: sizesAt(x, left)})
 		size := left[place]
+		note(h.speedUps, x.Sizes[size])
 		speedUp := baseTime / run(size)
 		submit(submission{x.Sizes[size], x.time(size), speedUp})
 		if agree(h.speedUps.Score(x, x.Sizes[size]), speedUp) {
 			if h.keep {
 				size = fastestOfRun(x, ran)
 			}
-			return choice{size: size, runs: len(ran)}
+			return choice{size: size, runs: len(ran), refused: len(refused)}
 		}
 		left = slices.Delete(left, place, place+1)
 	}
-	return choice{size: fastestOfRun(x, ran), runs: len(ran)}
+	return choice{size: fastestOfRun(x, ran), runs: len(ran), refused: len(refused)}
 }
 
 // fastestOfRun returns the fastest of the sizes that were run.

@@ -19,26 +19,68 @@ const (
 	speedMetric    = "speed"
 	baselineMetric = "speed-up over 4x4"
 	humanMetric    = "speed-up over 32x4"
+	validityMetric = "validity"
+	refusedMetric  = "sizes refused"
 	runsMetric     = "sizes run"
 )
 
-// metrics are those of section 7.4 of Cummins et al. Which sizes are refused is not among them: of these scenarios it
-// is only known which were run.
-var metrics = []metric{
-	{speedMetric, speed, mean},
-	{"speed, geometric mean", speed, geometricMean},
-	{"speed, median", speed, quantile(0.5)},
-	{"speed, least", speed, quantile(0)},
-	{"accuracy", share(func(p Pick) bool { return p.Speed() == 1 }), mean},
-	{"validity", share(func(p Pick) bool { return !p.Fallback }), mean},
-	{baselineMetric, over(baseline), geometricMean},
-	{"speed-up over 4x4 where a fallback picked", fallbackOver(baseline), geometricMean},
-	{humanMetric, over(human), geometricMean},
-	{"speed-up over 32x4, lower quartile", over(human), quantile(0.25)},
-	{"speed-up over 32x4, median", over(human), quantile(0.5)},
-	{"speed-up over 32x4, upper quartile", over(human), quantile(0.75)},
-	{runsMetric, func(p Pick) (float64, bool) { return float64(p.Runs), p.Runs > 0 }, mean},
+// metrics are those of section 7.4 of Cummins et al.
+var metrics = metricsOver("4x4", baseline, "32x4", human)
+
+// metricsOf are the metrics of a suite's scenarios.
+func metricsOf(s *Suite) []metric {
+	base, expert := s.references()
+	if base == baseline && expert == human {
+		return metrics
+	}
+	return metricsOver("the baseline", base, "the default", expert)
 }
+
+// metricNames are those of all suites, in order.
+func metricNames() []string {
+	var list []string
+	for _, m := range slices.Concat(metrics, metricsOver("the baseline", baseline, "the default", human)) {
+		if !slices.Contains(list, m.name) {
+			list = append(list, m.name)
+		}
+	}
+	return list
+}
+
+// metricsOver are the metrics with speed-ups over two sizes, by what they are called.
+func metricsOver(base string, baseSize Size, expert string, expertSize Size) []metric {
+	base, expert = "speed-up over "+base, "speed-up over "+expert
+	return []metric{
+		{speedMetric, speed, mean},
+		{"speed, geometric mean", speed, geometricMean},
+		{"speed, median", speed, quantile(0.5)},
+		{"speed, least", speed, quantile(0)},
+		{"accuracy", share(func(p Pick) bool { return p.Speed() == 1 }), mean},
+		{validityMetric, validity, mean},
+		{refusedMetric, func(p Pick) (float64, bool) { return float64(p.Refused), p.Scenario.Judged }, mean},
+		{"speed where a fallback picked", fallbackSpeed, mean},
+		{base, over(baseSize), geometricMean},
+		{base + " where a fallback picked", fallbackOver(baseSize), geometricMean},
+		{expert, over(expertSize), geometricMean},
+		{expert + ", lower quartile", over(expertSize), quantile(0.25)},
+		{expert + ", median", over(expertSize), quantile(0.5)},
+		{expert + ", upper quartile", over(expertSize), quantile(0.75)},
+		{runsMetric, func(p Pick) (float64, bool) { return float64(p.Runs), p.Runs > 0 }, mean},
+	}
+}
+
+// validity is whether the first size that was asked for is legal. Where it is not known which sizes are refused, it is
+// whether the size was run.
+func validity(p Pick) (float64, bool) {
+	if p.Scenario.Judged {
+		v, _ := share(func(p Pick) bool { return p.Refused == 0 })(p)
+		return v, !p.Unknown
+	}
+	return share(func(p Pick) bool { return !p.Fallback })(p)
+}
+
+// fallbackSpeed is the speed of what a fallback picked, where it is known what is refused.
+func fallbackSpeed(p Pick) (float64, bool) { return p.Speed(), p.Scenario.Judged && p.Fallback }
 
 func speed(p Pick) (float64, bool) { return p.Speed(), true }
 

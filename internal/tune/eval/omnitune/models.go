@@ -20,6 +20,8 @@ type picker interface {
 type choice struct {
 	size     int  // of those that were run
 	fallback bool // the size that was predicted was not run
+	unknown  bool // and nor is it known to be refused
+	refused  int  // sizes that were asked for before, and are refused
 	runs     int  // that were measured before
 }
 
@@ -63,7 +65,24 @@ func choose(r Ranker, x *Scenario) choice {
 	if p, ok := r.(picker); ok {
 		return p.pick(x)
 	}
-	return choice{size: pick(r, x)}
+	c := choice{size: pick(r, x)}
+	c.refused = len(refusedBefore(r, x, x.Sizes[c.size]))
+	return c
+}
+
+// refusedBefore are the sizes that a ranker takes to be faster than the one that was picked, and that are refused.
+func refusedBefore(r Ranker, x *Scenario, picked Size) []Size {
+	var list []Size
+	most := 0.0
+	if len(x.Illegal) > 0 {
+		most = r.Score(x, picked)
+	}
+	for _, size := range x.Illegal {
+		if score := r.Score(x, size); score > most || score == most && compareSizes(size, picked) < 0 {
+			list = append(list, size)
+		}
+	}
+	return list
 }
 
 // pick returns the index of the size that a ranker takes for the fastest, among those that were run.

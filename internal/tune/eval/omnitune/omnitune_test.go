@@ -228,7 +228,7 @@ func TestModels(t *testing.T) {
 		}
 	}
 	b.Reset()
-	Write(&b, rows)
+	Write(&b, s, rows)
 	for _, want := range []string{"| device of 5 | guided forest |", "Table 7.5: j48, nearest", "| kernel | ",
 		"Without one dataset at a time", "is not known of these scenarios"} {
 		if !strings.Contains(b.String(), want) {

@@ -10,8 +10,8 @@ import (
 // The sizes that speed-ups are told over: the only one that was legal everywhere for Cummins et al., and that which an
 // expert had chosen.
 var (
-	baseline = Size{4, 4}
-	human    = Size{32, 4}
+	baseline = Size{4, 4, 1}
+	human    = Size{32, 4, 1}
 )
 
 // regressing are algorithms 2 to 4 of Cummins et al.: forests predict the time of a size, or how much faster it is than
@@ -19,7 +19,7 @@ var (
 var regressing = Family{
 	[]Model{
 		{"run time", "the least time that a forest predicts"},
-		{"speed-up", "the largest speed-up over 4x4 that a forest predicts"},
+		{"speed-up", "the largest speed-up over a baseline that a forest predicts"},
 		{"hybrid", "sizes are run until a forest has predicted what is measured; the last is taken"},
 		{"hybrid, fastest", "the same; the fastest that was run is taken"},
 	},
@@ -28,13 +28,14 @@ var regressing = Family{
 		if err != nil {
 			return nil, err
 		}
-		speedUps, err := regress(s, from, func(x *Scenario, size int) (float64, bool) { return x.over(baseline, size) })
+		base, _ := s.references()
+		speedUps, err := regress(s, from, func(x *Scenario, size int) (float64, bool) { return x.over(base, size) })
 		if err != nil {
 			return nil, err
 		}
 		return []Ranker{
-			least{times}, speedUps, &hybrid{Ranker: speedUps, times: times, speedUps: speedUps},
-			&hybrid{Ranker: speedUps, times: times, speedUps: speedUps, keep: true},
+			least{times}, speedUps, &hybrid{Ranker: speedUps, times: times, speedUps: speedUps, base: base},
+			&hybrid{Ranker: speedUps, times: times, speedUps: speedUps, base: base, keep: true},
 		}, nil
 	},
 }
@@ -43,29 +44,41 @@ var regressing = Family{
 const trees, leaf = 100, 5
 
 // regression predicts a number of a scenario at a size.
-type regression struct{ forest *learn.Forest }
+type regression struct {
+	forest *learn.Forest
+	deep   bool // planes are a feature
+}
 
 // regress learns a number of scenarios at each size, where there is one.
 func regress(s *Suite, from []*Scenario, of func(x *Scenario, size int) (float64, bool)) (*regression, error) {
+	r := &regression{deep: s.deep()}
 	n := &learn.Numbers{Features: append(slices.Clone(s.Features), "columns", "rows")}
+	if r.deep {
+		n.Features = append(n.Features, "planes")
+	}
 	for _, x := range from {
 		for i, size := range x.Sizes {
 			if y, ok := of(x, i); ok {
-				n.Rows, n.Targets = append(n.Rows, sized(x, size)), append(n.Targets, y)
+				n.Rows, n.Targets = append(n.Rows, r.row(x, size)), append(n.Targets, y)
 			}
 		}
 	}
-	forest, err := learn.NewForest(n, learn.ForestOptions{Trees: trees, Leaf: leaf, Seed: 1})
-	return &regression{forest}, err
+	var err error
+	r.forest, err = learn.NewForest(n, learn.ForestOptions{Trees: trees, Leaf: leaf, Seed: 1})
+	return r, err
 }
 
-// sized are the features of a scenario and a size.
-func sized(x *Scenario, size Size) []float64 {
-	return append(slices.Clone(x.Features), float64(size.Columns), float64(size.Rows))
+// row are the features of a scenario and a size.
+func (r *regression) row(x *Scenario, size Size) []float64 {
+	row := append(slices.Clone(x.Features), float64(size.Columns), float64(size.Rows))
+	if r.deep {
+		row = append(row, float64(size.Planes))
+	}
+	return row
 }
 
 // Score returns the number that is predicted.
-func (r *regression) Score(x *Scenario, size Size) float64 { return r.forest.Predict(sized(x, size)) }
+func (r *regression) Score(x *Scenario, size Size) float64 { return r.forest.Predict(r.row(x, size)) }
 
 // least ranks sizes by a number that is less for what is better.
 type least struct{ Ranker }

@@ -16,7 +16,7 @@ func told(numbers ...float64) bySize {
 	return t
 }
 
-var made = []Size{baseline, human, {64, 4}, {8, 8}}
+var made = []Size{baseline, human, {64, 4, 1}, {8, 8, 1}}
 
 // timed is a scenario with these times at the first of the sizes above.
 func timed(times ...float64) *Scenario {

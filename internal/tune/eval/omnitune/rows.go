@@ -50,7 +50,7 @@ func Run(ctx context.Context, s *Suite, splits []Split, commit string, log io.Wr
 			fmt.Fprintln(log, err)
 			continue
 		}
-		f := figures{split: split, data: s.Data, commit: commit}
+		f := figures{split: split, metrics: metricsOf(s), data: s.Data, commit: commit}
 		var err error
 		if f.zeror, f.table, err = besides(ctx, s, split); err != nil {
 			return rows, err
@@ -98,6 +98,7 @@ func besides(ctx context.Context, s *Suite, split Split) (zeror, table []Pick, e
 // figures makes rows of picks.
 type figures struct {
 	split        Split
+	metrics      []metric
 	zeror, table []Pick
 	data, commit string
 }
@@ -122,7 +123,7 @@ func (f figures) rows(m Model, picks []Pick) []Row {
 	groups := numbered(picks)
 	once := slices.Repeat([]float64{1}, len(groups))
 	var list []Row
-	for _, metric := range metrics {
+	for _, metric := range f.metrics {
 		own, table := metric.sampled(picks, groups), metric.sampled(f.table, groups)
 		if len(own.numbers) == 0 {
 			continue
@@ -172,9 +173,9 @@ func random(m metric, picks []Pick) float64 {
 func order(a, b Row) int {
 	place := func(r Row) []int {
 		return []int{
-			slices.IndexFunc(Splits, func(s Split) bool { return s.Name == r.Split }),
+			slices.IndexFunc(slices.Concat(Splits, RecordedSplits), func(s Split) bool { return s.Name == r.Split }),
 			slices.IndexFunc(Models(), func(m Model) bool { return m.Name == r.Model }),
-			slices.IndexFunc(metrics, func(m metric) bool { return m.name == r.Metric }),
+			slices.Index(metricNames(), r.Metric),
 		}
 	}
 	return cmp.Or(slices.Compare(place(a), place(b)), cmp.Compare(a.Key(), b.Key()))

@@ -14,25 +14,37 @@ import (
 	"strings"
 )
 
-// Size is a work-group size.
-type Size struct{ Columns, Rows int }
+// Size is a work-group size: threads along x, y and z.
+type Size struct{ Columns, Rows, Planes int }
 
-func (s Size) String() string { return fmt.Sprintf("%dx%d", s.Columns, s.Rows) }
+// String returns a text like "64x4", or "64x4x2" where there are several planes.
+func (s Size) String() string {
+	if s.Planes == 1 {
+		return fmt.Sprintf("%dx%d", s.Columns, s.Rows)
+	}
+	return fmt.Sprintf("%dx%dx%d", s.Columns, s.Rows, s.Planes)
+}
 
 func compareSizes(a, b Size) int {
-	return cmp.Or(cmp.Compare(a.Columns, b.Columns), cmp.Compare(a.Rows, b.Rows))
+	return cmp.Or(cmp.Compare(a.Columns, b.Columns), cmp.Compare(a.Rows, b.Rows), cmp.Compare(a.Planes, b.Planes))
 }
 
 // Scenario is a kernel on a dataset on a device.
 type Scenario struct {
 	Name            string
 	Device, Dataset string
-	Kernel          int       // kernels whose instructions are counted alike have one number
+	Kernel          int       // kernels whose instructions are counted alike, or that are one stencil, have one number
+	Pattern         string    // of the stencil, if it is known
 	Features        []float64 // as the suite names them
 	Synthetic       bool      // a generated kernel
 	Sizes           []Size    // that were run, in order
 	Speeds          []float64 // of the fastest of them, at each
 	Best            float64   // the time of the fastest in milliseconds
+
+	// Judged tells that it is known which sizes are refused: those of Illegal, in order. Of others that were not run
+	// nothing is known.
+	Judged  bool
+	Illegal []Size
 }
 
 // fastest returns the first size that no other is faster than.
@@ -50,12 +62,31 @@ func (x *Scenario) over(base Size, size int) (float64, bool) {
 	return x.Speeds[size] / x.Speeds[i], true
 }
 
+// known are the sizes that were run, and those that are refused.
+func (x *Scenario) known() []Size { return slices.Concat(x.Sizes, x.Illegal) }
+
 // Suite is a list of scenarios with the same features.
 type Suite struct {
 	Features  []string
 	Scenarios []Scenario
-	Empty     int    // scenarios that were never run, which are left out
+	Empty     int    // scenarios that were never run, or with no shared configuration, which are left out
 	Data      string // tells files apart
+	Splits    []Split
+
+	// The sizes that speed-ups are told over. The zero values are those of Cummins et al.
+	Baseline, Expert Size
+}
+
+// references are the sizes that speed-ups are told over.
+func (s *Suite) references() (base, expert Size) {
+	return cmp.Or(s.Baseline, baseline), cmp.Or(s.Expert, human)
+}
+
+// deep reports whether work-groups have several planes.
+func (s *Suite) deep() bool {
+	return slices.ContainsFunc(s.Scenarios, func(x Scenario) bool {
+		return slices.ContainsFunc(x.Sizes, func(z Size) bool { return z.Planes > 1 })
+	})
 }
 
 // mostBytes is how much a file of scenarios may be.
@@ -102,7 +133,7 @@ func suiteOf(records []map[string]any) (*Suite, error) {
 	if len(records) == 0 {
 		return nil, fmt.Errorf("there are no scenarios")
 	}
-	s := &Suite{}
+	s := &Suite{Splits: Splits}
 	for name := range records[0] {
 		if isFeature(name) {
 			s.Features = append(s.Features, name)
@@ -162,7 +193,7 @@ func (s *Suite) scenario(r map[string]any) (x *Scenario, kernel string, err erro
 			return nil, "", fmt.Errorf("%s is %v, and no time of a work-group size", name, v)
 		}
 		if t > 0 { // 0 is unknown, and not illegal
-			times[Size{c, n}] = t
+			times[Size{c, n, 1}] = t
 		}
 	}
 	if len(times) == 0 {

@@ -25,8 +25,18 @@ var Splits = []Split{
 	{"dataset", "one dataset at a time", leavingOut(byDataset), byDataset, byDataset},
 }
 
+// RecordedSplits are those of recordings. 10-fold knows the same stencil with other elements, as theirs knows it on
+// other data; the others leave out whole stencils.
+var RecordedSplits = []Split{
+	{"10-fold", "a tenth of the scenarios, by 10 shuffles", shuffled, inThirds, byName},
+	{"synthetic", "all kernels but generated ones", generated, byPattern, byKernel},
+	{"kernel", "one stencil at a time", leavingOut(byKernel), byPattern, byKernel},
+	{"pattern", "one pattern of stencils at a time", leavingOut(byPattern), byPattern, byKernel},
+}
+
 func byDevice(x *Scenario) string    { return x.Device }
 func byKernel(x *Scenario) string    { return fmt.Sprint(x.Kernel) }
+func byPattern(x *Scenario) string   { return x.Pattern }
 func byDataset(x *Scenario) string   { return x.Dataset }
 func byBenchmark(x *Scenario) string { return x.Name }
 func byName(x *Scenario) string      { return fmt.Sprint(x.Name, x.Device, x.Dataset, x.Features) }

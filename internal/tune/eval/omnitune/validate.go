@@ -14,6 +14,8 @@ type Pick struct {
 	Group    string // of the scenario, in the split's intervals
 	Size     int    // of the scenario's sizes
 	Fallback bool   // the size that was predicted was not run
+	Unknown  bool   // and nor is it known to be refused
+	Refused  int    // sizes that were asked for before, and are refused
 	Runs     int    // that were measured before
 }
 
@@ -68,17 +70,25 @@ func picks(ctx context.Context, s *Suite, f Family, fold fold, split Split) ([][
 	for k, r := range rankers {
 		for _, x := range fold.own {
 			c := choose(r, x)
-			lists[k] = append(lists[k], Pick{x, split.unit(x), c.size, c.fallback, c.runs})
+			lists[k] = append(lists[k], Pick{x, split.unit(x), c.size, c.fallback, c.unknown, c.refused,
+				c.runs})
 		}
 	}
 	return lists, nil
 }
 
-// atRandom picks sizes at random, as often as a model picked.
+// atRandom picks sizes at random, as often as a model picked. What is refused is not drawn again.
 func atRandom(picks []Pick, draw func(n int) int) []Pick {
 	list := slices.Clone(picks)
 	for i := range list {
-		list[i] = Pick{Scenario: picks[i].Scenario, Group: picks[i].Group, Size: draw(len(picks[i].Scenario.Sizes))}
+		x := picks[i].Scenario
+		p := Pick{Scenario: x, Group: picks[i].Group}
+		for p.Size = len(x.Sizes); p.Size >= len(x.Sizes); {
+			if p.Size = draw(len(x.Sizes) + len(x.Illegal) - p.Refused); p.Size >= len(x.Sizes) {
+				p.Refused++
+			}
+		}
+		list[i] = p
 	}
 	return list
 }

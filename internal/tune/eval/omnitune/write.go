@@ -7,16 +7,31 @@ import (
 
 // Write prints rows as tables in Markdown: those of section 7.4 of Cummins et al., with the paper's figures beside
 // ours.
-func Write(w io.Writer, rows []Row) {
+func Write(w io.Writer, s *Suite, rows []Row) {
 	byKey := map[[3]string]Row{}
 	for _, r := range rows {
 		byKey[[3]string{r.Model, r.Split, r.Metric}] = r
 	}
 	writeSpeeds(w, rows)
-	writePublished(w, byKey)
-	writeDetails(w, byKey)
-	fmt.Fprintln(w, "\nWhich sizes a device refuses is not known of these scenarios: what was not run may be legal. "+
-		"Validity is the share of predicted sizes that were run.")
+	judged := s.Scenarios[0].Judged
+	if !judged {
+		writePublished(w, byKey)
+	}
+	writeDetails(w, s, byKey)
+	if !judged {
+		fmt.Fprintln(w, "\nWhich sizes a device refuses is not known of these scenarios: what was not run may be "+
+			"legal. Validity is the share of predicted sizes that were run.")
+		return
+	}
+	legal, refused := 0, 0
+	for i := range s.Scenarios {
+		legal, refused = legal+len(s.Scenarios[i].Sizes), refused+len(s.Scenarios[i].Illegal)
+	}
+	base, expert := s.references()
+	fmt.Fprintf(w, "\n%d scenarios, %d left out without a shared configuration; %d sizes ran, and %d (%.1f %%) are "+
+		"refused. Validity is the share of sizes asked for first that are legal, of those that are known to be legal "+
+		"or refused. A refused size is not asked for again. The baseline is %v, the default %v.\n", len(s.Scenarios),
+		s.Empty, legal, refused, 100*float64(refused)/float64(legal+refused), base, expert)
 }
 
 // writeSpeeds is what every model has of the fastest.
@@ -50,8 +65,9 @@ func writePublished(w io.Writer, rows map[[3]string]Row) {
 }
 
 // writeDetails are all metrics of all models, as figures 7.11 to 7.15 show them.
-func writeDetails(w io.Writer, rows map[[3]string]Row) {
-	for _, split := range Splits {
+func writeDetails(w io.Writer, s *Suite, rows map[[3]string]Row) {
+	metrics := metricsOf(s)
+	for _, split := range s.Splits {
 		if _, ok := rows[[3]string{Table, split.Name, speedMetric}]; !ok {
 			continue
 		}

@@ -1,4 +1,5 @@
-// Package features describes programs, configurations and lowered variants by numbers, which learners learn from.
+// Package features describes programs, configurations, lowered variants and the instructions of kernels by numbers,
+// which learners learn from.
 package features
 
 // Feature is what one number of a description means.
