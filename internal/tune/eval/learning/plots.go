@@ -117,7 +117,7 @@ func confusion(ctx context.Context, h *HeldOut) (Confusion, error) {
 	chosen := map[[2]string]int{}
 	var c Confusion
 	for _, e := range h.All {
-		k := formsOf(e)
+		k := formsOf(e, "")
 		if len(k.forms) < 2 {
 			continue
 		}
