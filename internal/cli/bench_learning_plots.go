@@ -63,7 +63,7 @@ func learningPage(p *learning.Plots) *report.Learning {
 	for _, c := range p.Runs {
 		line := report.Line{Name: c.Model}
 		for i, part := range c.Parts {
-			line.Points = append(line.Points, report.Point{X: float64(i + 1), Y: part})
+			line.Points = append(line.Points, report.Point{X: float64(i + 1), Y: part.Value})
 		}
 		l.Runs = append(l.Runs, line)
 	}

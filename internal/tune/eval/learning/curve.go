@@ -26,8 +26,18 @@ func learningCurve(ctx context.Context, h *HeldOut, log io.Writer) ([]Row, error
 	}
 	var rows []Row
 	for _, part := range curveParts {
-		fmt.Fprintf(log, "learning curve: %g of the stencils\n", part)
 		var learned []float64 // of each kernel that is judged, how many its model learned from
+		for _, e := range h.All {
+			others := slices.DeleteFunc(slices.Clone(h.All), func(o *predict.Examples) bool {
+				return h.part(o, split) == h.part(e, split)
+			})
+			learned = append(learned, float64(len(firstStencils(others, order, part))))
+		}
+		kernels := rounded(mean(learned, names))
+		if len(rows) > 0 && kernels == rows[len(rows)-1].Learned {
+			continue // there are so few stencils that this part is the last one
+		}
+		fmt.Fprintf(log, "learning curve: %g of the stencils\n", part)
 		pickers := plotted(Table, Own)
 		for i := range pickers {
 			all := pickers[i].Learn
@@ -39,12 +49,6 @@ func learningCurve(ctx context.Context, h *HeldOut, log io.Writer) ([]Row, error
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range h.All {
-			others := slices.DeleteFunc(slices.Clone(h.All), func(o *predict.Examples) bool {
-				return h.part(o, split) == h.part(e, split)
-			})
-			learned = append(learned, float64(len(firstStencils(others, order, part))))
-		}
 		for i, p := range pickers {
 			for _, m := range Metrics {
 				values := make([]float64, len(h.All))
@@ -53,7 +57,7 @@ func learningCurve(ctx context.Context, h *HeldOut, log io.Writer) ([]Row, error
 				}
 				r := sumUp(values, names, m.Geometric, m.Fewer)
 				r.Experiment, r.Model, r.Split, r.Metric = "learning-curve", p.Name, split.Name, m.Name
-				r.Learned = rounded(mean(learned, names))
+				r.Learned = kernels
 				rows = append(rows, r)
 			}
 		}

@@ -26,10 +26,10 @@ type Plots struct {
 type Candidate struct{ Predicted, Measured float64 }
 
 // RunsCurve are the parts of all kernels of which a model has a candidate with 0.9 of the best candidate after a run,
-// after two, and so on.
+// after two, and so on: experiment "runs".
 type RunsCurve struct {
 	Model string
-	Parts []float64 // 50
+	Parts []Row // 50
 }
 
 // Random is the model whose orders are random.
@@ -51,8 +51,12 @@ func NewPlots(ctx context.Context, h *HeldOut, commit string, log io.Writer) (*P
 		return nil, err
 	}
 	p := &Plots{Device: h.All[0].Device, Commit: commit, Kernels: len(h.All), Stencils: len(h.stencils)}
+	var names []string
+	for _, e := range h.All {
+		names = append(names, e.Stencil)
+	}
 	for i, picker := range pickers {
-		p.Runs = append(p.Runs, runsCurve(picker.Name, results[i]))
+		p.Runs = append(p.Runs, runsCurve(picker.Name, names, results[i], (*judged).within))
 		if picker.Name == Own {
 			for _, j := range results[i] {
 				for k := range j.fraction {
@@ -61,7 +65,7 @@ func NewPlots(ctx context.Context, h *HeldOut, commit string, log io.Writer) (*P
 			}
 		}
 	}
-	p.Runs = append(p.Runs, randomRuns(results[0]))
+	p.Runs = append(p.Runs, runsCurve(Random, names, results[0], (*judged).withinAtRandom))
 	fmt.Fprintln(log, "features")
 	if p.Importance, err = importance(ctx, h); err != nil {
 		return nil, err
@@ -74,35 +78,49 @@ func NewPlots(ctx context.Context, h *HeldOut, commit string, log io.Writer) (*P
 	return p, err
 }
 
-// runsCurve counts the kernels of which a model has something near the best after so many runs.
-func runsCurve(model string, list []*judged) RunsCurve {
-	c := RunsCurve{model, make([]float64, mostRuns)}
+// runsCurve sums up how likely kernels have something near the best after so many runs.
+func runsCurve(model string, stencils []string, list []*judged, within func(j *judged) []float64) RunsCurve {
+	parts := make([][]float64, mostRuns) // by kernel
 	for _, j := range list {
-		for run := j.near(); run <= mostRuns; run++ {
-			c.Parts[run-1] += 1 / float64(len(list))
+		for run, p := range within(j) {
+			parts[run] = append(parts[run], p)
 		}
+	}
+	c := RunsCurve{Model: model}
+	for run, values := range parts {
+		r := sumUp(values, stencils, false, false)
+		r.Experiment, r.Model, r.Split = "runs", model, Splits[0].Name
+		r.Metric = fmt.Sprintf("kernels with 90 %% within %d", run+1)
+		c.Parts = append(c.Parts, r)
 	}
 	return c
 }
 
-// randomRuns is the same for random orders, of which the chance is known: of a kernel's n candidates k are near the
-// best, and none of them is among the first runs.
-func randomRuns(list []*judged) RunsCurve {
-	c := RunsCurve{Random, make([]float64, mostRuns)}
-	for _, j := range list {
-		near := 0
-		for _, f := range j.fraction {
-			if f >= nearBest*j.best {
-				near++
-			}
-		}
-		none, n := 1.0, len(j.fraction)
-		for run := range mostRuns {
-			none *= max(0, float64(n-near-run)) / max(1, float64(n-run))
-			c.Parts[run] += (1 - none) / float64(len(list))
+// within is 1 from the run on that is near the best, and 0 before.
+func (j *judged) within() []float64 {
+	parts := make([]float64, mostRuns)
+	for run := j.near(); run <= mostRuns; run++ {
+		parts[run-1] = 1
+	}
+	return parts
+}
+
+// withinAtRandom is the same for random orders, of which the chance is known: it is that of not drawing any of those
+// near the best in so many runs.
+func (j *judged) withinAtRandom() []float64 {
+	near := 0
+	for _, f := range j.fraction {
+		if f >= nearBest*j.best {
+			near++
 		}
 	}
-	return c
+	parts := make([]float64, mostRuns)
+	none, n := 1.0, len(j.fraction)
+	for run := range parts {
+		none *= max(0, float64(n-near-run)) / max(1, float64(n-run))
+		parts[run] = 1 - none
+	}
+	return parts
 }
 
 // Confusion says which forms our model chose for kernels of which another form was the best, or the same.
@@ -141,7 +159,8 @@ func confusion(ctx context.Context, h *HeldOut) (Confusion, error) {
 }
 
 // Rows are the figures of the plots. Candidates are summed up by what was predicted of them, in tenths: experiment
-// "predicted-measured", with the mean of what was measured, and the interval that nine of ten lie in.
+// "predicted-measured", with the mean of what was measured, and the interval that nine of ten lie in. Counts of forms,
+// experiment "confusion", have no interval.
 func (p *Plots) Rows() []Row {
 	made := func(experiment, model, metric string, value float64) Row {
 		return Row{Experiment: experiment, Model: model, Split: Splits[0].Name, Metric: metric, Value: rounded(value),
@@ -168,9 +187,7 @@ func (p *Plots) Rows() []Row {
 		rows = append(rows, r)
 	}
 	for _, c := range p.Runs {
-		for run, part := range c.Parts {
-			rows = append(rows, made("runs", c.Model, fmt.Sprintf("kernels with 90 %% within %d", run+1), part))
-		}
+		rows = append(rows, c.Parts...)
 	}
 	rows = append(rows, p.Importance...)
 	for i, best := range p.Confusion.Forms {

@@ -18,12 +18,14 @@ func TestRunsCurves(t *testing.T) {
 		{fraction: []float64{0.5, 0.91, 1, 0.2}, best: 1},
 		{fraction: []float64{0.8, 0.1}, best: 0.8},
 	}
-	model, random := runsCurve("a", list), randomRuns(list)
+	names := []string{"x", "y"}
+	model := runsCurve("a", names, list, (*judged).within)
+	random := runsCurve("b", names, list, (*judged).withinAtRandom)
 	for i, want := range []struct{ model, random float64 }{
 		{0.5, 0.5}, {1, (1 - 2.0/12 + 1) / 2}, {1, 1}, {1, 1},
 	} {
-		if math.Abs(model.Parts[i]-want.model) > 1e-12 || math.Abs(random.Parts[i]-want.random) > 1e-12 {
-			t.Errorf("after %d runs %v and %v, not %v", i+1, model.Parts[i], random.Parts[i], want)
+		if math.Abs(model.Parts[i].Value-want.model) > 1e-12 || math.Abs(random.Parts[i].Value-want.random) > 1e-4 {
+			t.Errorf("after %d runs %v and %v, not %v", i+1, model.Parts[i].Value, random.Parts[i].Value, want)
 		}
 	}
 	if len(model.Parts) != mostRuns || len(random.Parts) != mostRuns {
