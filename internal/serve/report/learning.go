@@ -26,7 +26,8 @@ type Learning struct {
 	Predicted []Point
 	// Runs are the parts of all kernels of which a model has a candidate near the best, by the number of runs.
 	Runs []Line
-	// Importance is by how much the squared error rises without a feature, as a part of the variance; the largest first.
+	// Importance is by how much the squared error rises without a feature, as a part of the variance: the largest
+	// first.
 	Importance []Named
 	// Forms are named; Chosen counts kernels by their best form and the one that was chosen.
 	Forms  []string
@@ -138,7 +139,8 @@ func (l *Learning) ImportanceChart() template.HTML {
 		top, bottom, x := c.py(float64(i)), c.py(float64(i+1)), c.px(max(0, f.Value))
 		fmt.Fprintf(&c.b, `<text x="%.1f" y="%.1f" text-anchor="end">%s</text>`, c.left-6, (top+bottom)/2+4,
 			template.HTMLEscapeString(f.Name))
-		fmt.Fprintf(&c.b, `<rect class="bar" x="%.1f" y="%.1f" width="%.1f" height="%.1f"><title>%s</title></rect>`,
+		fmt.Fprintf(&c.b,
+			`<rect class="bar" x="%.1f" y="%.1f" width="%.1f" height="%.1f"><title>%s</title></rect>`,
 			c.left, top+2, x-c.left, bottom-top-4, short(round(f.Value, 3)))
 		if f.Low < f.High {
 			c.whisker(1, c.px(max(0, f.Low)), (top+bottom)/2, c.px(max(0, f.High)), (top+bottom)/2)
@@ -153,7 +155,7 @@ func (l *Learning) FormsChart() template.HTML {
 	if n == 0 {
 		return ""
 	}
-	c := newChart(scale{lo: 0, hi: float64(n)}, scale{lo: float64(n), hi: 0}, "forms that were chosen, by the best form")
+	c := newChart(scale{lo: 0, hi: float64(n)}, scale{lo: float64(n), hi: 0}, "chosen forms, by the best form")
 	c.left, c.bottom = 208, 40
 	for i, row := range l.Chosen {
 		all := 0

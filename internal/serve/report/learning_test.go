@@ -28,7 +28,8 @@ func TestLearningPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := b.String()
-	for _, want := range []string{"3 kernels of 2 stencils, recorded on a&lt;b", "Predictions of 4 candidates are off by 0.150",
+	for _, want := range []string{"3 kernels of 2 stencils, recorded on a&lt;b",
+		"Predictions of 4 candidates are off by 0.150",
 		"The first run is enough for these parts of the kernels: table 0.50, boosted 1.00.",
 		"Predictions need stencil&lt;size most.", "The best form is chosen for 2 of 3 kernels.",
 		"From the fewest kernels to all: boosted from 0.50 to 0.75.", "tile, vectors 2", "kernels learned from",

@@ -40,9 +40,10 @@ func learningCurve(ctx context.Context, h *HeldOut, log io.Writer) ([]Row, error
 		fmt.Fprintf(log, "learning curve: %g of the stencils\n", part)
 		pickers := plotted(Table, Own)
 		for i := range pickers {
-			all := pickers[i].Learn
-			pickers[i].Learn = func(h *HeldOut, list []*predict.Examples) (func(*predict.Examples, int) float64, error) {
-				return all(h, firstStencils(list, order, part))
+			learn := pickers[i].Learn
+			pickers[i].Learn = func(h *HeldOut, list []*predict.Examples) (
+				func(*predict.Examples, int) float64, error) {
+				return learn(h, firstStencils(list, order, part))
 			}
 		}
 		results, err := validate(ctx, h, pickers, split, io.Discard)

@@ -97,7 +97,8 @@ func TestForms(t *testing.T) {
 func TestTechniques(t *testing.T) {
 	h := formed(t)
 	vectors := schedule.Space{Families: []schedule.Family{{Name: "tile", Params: []schedule.Param{{
-		Name: "vec", Role: schedule.Vector, Values: []schedule.Value{schedule.Int(1), schedule.Int(4)}, Default: schedule.Int(1),
+		Name: "vec", Role: schedule.Vector, Values: []schedule.Value{schedule.Int(1), schedule.Int(4)},
+		Default: schedule.Int(1),
 	}}}}}
 	for _, e := range h.All {
 		for i := range e.Trials {

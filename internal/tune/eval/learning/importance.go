@@ -13,13 +13,13 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/predict"
 )
 
-// mostShuffled is how many candidates of a kernel tell the importance of features: every so many-th of all.
+// mostShuffled is about how many candidates of a kernel tell the importance of features: every so many-th of all.
 const mostShuffled = 50
 
-// importance is that of each feature for our model: experiment "importance". Its values are shuffled among all
-// candidates of the kernels that were left out together (Breiman, Machine Learning 45, 2001, section 10): by how much
-// the mean squared error of predictions rises, as a part of the variance of what was measured. Features that tell the
-// same stand in for each other, so that each looks less important than it is.
+// importance is that of each feature for our model: experiment "importance". Its value is replaced by that
+// of any candidate of any kernel (Breiman, Machine Learning 45, 2001, section 10, for kernels that were left out): by
+// how much the mean squared error of predictions rises, as a part of the variance of what was measured. Features that
+// tell the same stand in for each other, so that each looks less important than it is.
 func importance(ctx context.Context, h *HeldOut) ([]Row, error) {
 	split := Splits[0]
 	parts := map[string][]*predict.Examples{}
@@ -35,12 +35,13 @@ func importance(ctx context.Context, h *HeldOut) ([]Row, error) {
 	rises := make([][]float64, len(list)) // by feature and kernel
 	var kernels []string
 	variance := 0.0
+	pool := sample(h.All)
 	for _, name := range names {
 		m, err := h.Without(ctx, parts[name][0], split)
 		if err != nil {
 			return nil, err
 		}
-		x := newShuffle(parts[name], m)
+		x := newShuffle(parts[name], m, pool.rows)
 		for _, e := range parts[name] {
 			kernels = append(kernels, e.Stencil)
 		}
@@ -70,20 +71,35 @@ func importance(ctx context.Context, h *HeldOut) ([]Row, error) {
 	return rows, nil
 }
 
-// shuffle are candidates of kernels that a model has not learned from.
-type shuffle struct {
-	model    *predict.Model
-	kernels  int
-	of       []int // the kernel of each row
-	counts   []float64
+// sampled are candidates of kernels.
+type sampled struct {
+	of       []int     // the kernel of each row
+	counts   []float64 // of the rows of each kernel
 	rows     [][]float64
 	targets  []float64
-	errors   []float64 // squared, of each row
-	variance float64   // of what was measured, within kernels: the mean over kernels
+	variance float64 // of what was measured, within kernels: the mean over kernels
 }
 
-func newShuffle(list []*predict.Examples, m *predict.Model) *shuffle {
-	x := &shuffle{model: m, kernels: len(list), counts: make([]float64, len(list))}
+// shuffle are candidates of kernels that a model has not learned from.
+type shuffle struct {
+	*sampled
+	model  *predict.Model
+	errors []float64   // squared, of each row
+	pool   [][]float64 // rows that have other values
+}
+
+func newShuffle(list []*predict.Examples, m *predict.Model, pool [][]float64) *shuffle {
+	x := &shuffle{sampled: sample(list), model: m, pool: pool}
+	for i, row := range x.rows {
+		miss := m.Speed.Predict(row) - x.targets[i]
+		x.errors = append(x.errors, miss*miss)
+	}
+	return x
+}
+
+// sample takes candidates of each kernel.
+func sample(list []*predict.Examples) *sampled {
+	x := &sampled{counts: make([]float64, len(list))}
 	for k, e := range list {
 		drawn := 0
 		for _, d := range e.Drawn {
@@ -101,9 +117,7 @@ func newShuffle(list []*predict.Examples, m *predict.Model) *shuffle {
 				continue
 			}
 			y := e.Fraction(&e.Trials[i])
-			miss := m.Speed.Predict(row) - y
 			x.of, x.rows, x.targets = append(x.of, k), append(x.rows, row), append(x.targets, y)
-			x.errors = append(x.errors, miss*miss)
 			x.counts[k]++
 			total, squares = total+y, squares+y*y
 		}
@@ -113,16 +127,18 @@ func newShuffle(list []*predict.Examples, m *predict.Model) *shuffle {
 	return x
 }
 
-// rise returns, of each kernel, by how much the mean squared error rises when the values of a feature are shuffled.
+// rise returns, of each kernel, by how much the mean squared error rises when a feature has other candidates' values.
 func (x *shuffle) rise(feature int) []float64 {
-	out := make([]float64, x.kernels)
+	out := make([]float64, len(x.counts))
 	row := make([]float64, len(x.rows[0]))
-	for i, from := range rand.New(rand.NewPCG(1, uint64(feature))).Perm(len(x.rows)) {
-		if x.rows[from][feature] == x.rows[i][feature] {
+	r := rand.New(rand.NewPCG(1, uint64(feature)))
+	for i := range x.rows {
+		other := x.pool[r.IntN(len(x.pool))][feature]
+		if other == x.rows[i][feature] {
 			continue // nothing changes
 		}
 		copy(row, x.rows[i])
-		row[feature] = x.rows[from][feature]
+		row[feature] = other
 		miss := x.model.Speed.Predict(row) - x.targets[i]
 		out[x.of[i]] += (miss*miss - x.errors[i]) / x.counts[x.of[i]]
 	}

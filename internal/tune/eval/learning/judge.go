@@ -27,7 +27,8 @@ type Metric struct {
 
 // Metrics are all of them.
 var Metrics = []Metric{
-	{"first pick", "share of the best that was recorded", true, false, func(j *judged) float64 { return j.fraction[0] }},
+	{"first pick", "share of the best that was recorded", true, false,
+		func(j *judged) float64 { return j.fraction[0] }},
 	{"first pick of candidates", "share of the best candidate", true, false,
 		func(j *judged) float64 { return j.fraction[0] / j.best }},
 	{"best of 5", "share of the best candidate", true, false,

@@ -193,7 +193,8 @@ func (p *Plots) Rows() []Row {
 	for i, best := range p.Confusion.Forms {
 		for k, form := range p.Confusion.Forms {
 			if n := p.Confusion.Kernels[i][k]; n > 0 {
-				rows = append(rows, made("confusion", Own, fmt.Sprintf("%s is best, %s chosen", best, form), float64(n)))
+				metric := fmt.Sprintf("%s is best, %s chosen", best, form)
+				rows = append(rows, made("confusion", Own, metric, float64(n)))
 			}
 		}
 	}
