@@ -13,24 +13,25 @@ import (
 )
 
 type benchCmd struct {
-	CPU      benchCPU      `cmd:"" name:"cpu" help:"Generated C against hand-written OpenMP C, in interleaved pairs."`
-	Cells    benchCells    `cmd:"" name:"cells" help:"The plainest GPU kernels with every block shape, against the GPU's copies."`
-	Spatial  benchSpatial  `cmd:"" name:"spatial" help:"One step by the best GPU kernels, against the GPU's copies and other programs."`
-	Temporal benchTemporal `cmd:"" name:"temporal" help:"Time loops in which several iterations share a GPU kernel."`
-	Deep     benchDeep     `cmd:"" name:"deep" help:"What tune finds for the time loops of bench temporal, against the best plans that are known."`
-	Depths   benchDepths   `cmd:"" name:"depths" help:"How many iterations share a kernel in the plans that tune finds, what that gains, and why not more."`
-	Complex  benchComplex  `cmd:"" name:"complex" help:"The eleven complex stencils of Rawat et al. 2019: what tune finds for them."`
-	Profile  benchProfile  `cmd:"" name:"profile" help:"What binds kernels by code differencing, beside what the counters of the hardware say."`
-	Compile  benchCompile  `cmd:"" name:"compile" help:"How fast the suite's GPU kernels compile, in one process and in many."`
-	Tuner    benchTuner    `cmd:"" name:"tuner" help:"The search for the best kernels, live on whole spaces and replayed on recorded parts of them."`
-	OnCPU    benchTunerCPU `cmd:"" name:"tuner-cpu" help:"What the search finds on the processor, and how long it takes, against plain C."`
-	Garvey   benchGarvey   `cmd:"" name:"garvey" help:"Grouped searches against random sampling and an expert, on recorded spaces of synthetic kernels."`
-	Classes  benchClasses  `cmd:"" name:"classes" help:"What it saves to try only what is promising for kernels of a class, replayed on recorded spaces."`
-	Learning benchLearning `cmd:"" help:"Models that pick configurations for stencils that they have not seen, on recordings."`
-	Picks    benchPicks    `cmd:"" help:"What models pick for kernels that they have not learned from, measured on a device."`
-	Lift     benchLift     `cmd:"" help:"Which variants of Lift's programs are run first, by models of the others, before anything is compiled."`
-	OmniTune benchOmniTune `cmd:"" name:"omnitune" help:"Models that pick work-group sizes, on scenarios measured for Cummins et al. 2018."`
-	Proof    benchProof    `cmd:"" name:"proof" help:"Random programs on the reference executor and on the CPU, every cell compared."`
+	CPU           benchCPU           `cmd:"" name:"cpu" help:"Generated C against hand-written OpenMP C, in interleaved pairs."`
+	Cells         benchCells         `cmd:"" name:"cells" help:"The plainest GPU kernels with every block shape, against the GPU's copies."`
+	Spatial       benchSpatial       `cmd:"" name:"spatial" help:"One step by the best GPU kernels, against the GPU's copies and other programs."`
+	Temporal      benchTemporal      `cmd:"" name:"temporal" help:"Time loops in which several iterations share a GPU kernel."`
+	Deep          benchDeep          `cmd:"" name:"deep" help:"What tune finds for the time loops of bench temporal, against the best plans that are known."`
+	Depths        benchDepths        `cmd:"" name:"depths" help:"How many iterations share a kernel in the plans that tune finds, what that gains, and why not more."`
+	Complex       benchComplex       `cmd:"" name:"complex" help:"The eleven complex stencils of Rawat et al. 2019: what tune finds for them."`
+	Profile       benchProfile       `cmd:"" name:"profile" help:"What binds kernels by code differencing, beside what the counters of the hardware say."`
+	Compile       benchCompile       `cmd:"" name:"compile" help:"How fast the suite's GPU kernels compile, in one process and in many."`
+	Tuner         benchTuner         `cmd:"" name:"tuner" help:"The search for the best kernels, live on whole spaces and replayed on recorded parts of them."`
+	OnCPU         benchTunerCPU      `cmd:"" name:"tuner-cpu" help:"What the search finds on the processor, and how long it takes, against plain C."`
+	Garvey        benchGarvey        `cmd:"" name:"garvey" help:"Grouped searches against random sampling and an expert, on recorded spaces of synthetic kernels."`
+	Classes       benchClasses       `cmd:"" name:"classes" help:"What it saves to try only what is promising for kernels of a class, replayed on recorded spaces."`
+	Learning      benchLearning      `cmd:"" help:"Models that pick configurations for stencils that they have not seen, on recordings."`
+	LearningPlots benchLearningPlots `cmd:"" help:"Pictures of how well models predict for stencils that they have not seen."`
+	Picks         benchPicks         `cmd:"" help:"What models pick for kernels that they have not learned from, measured on a device."`
+	Lift          benchLift          `cmd:"" help:"Which variants of Lift's programs are run first, by models of the others, before anything is compiled."`
+	OmniTune      benchOmniTune      `cmd:"" name:"omnitune" help:"Models that pick work-group sizes, on scenarios measured for Cummins et al. 2018."`
+	Proof         benchProof         `cmd:"" name:"proof" help:"Random programs on the reference executor and on the CPU, every cell compared."`
 }
 
 func (c *benchCmd) Help() string {

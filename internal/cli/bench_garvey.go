@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/tune/eval/contest"
+	"github.com/gridloom/gridloom/internal/tune/eval/learning"
 )
 
 type benchGarvey struct {
@@ -16,17 +19,19 @@ type benchGarvey struct {
 	RecordBudget time.Duration `default:"8m" help:"Record for so long in this call; 0s records nothing. Default: 8m." placeholder:"TIME"`
 	Seeds        int           `default:"50" help:"Searches at random. Default: 50." placeholder:"N"`
 	Device       string        `default:"cuda:0" help:"The device." placeholder:"DEVICE"`
+	Techniques   string        `help:"Also judge forests that choose the technique of loading, on the recordings of gridloom record garvey in this folder." placeholder:"DIR"`
 	Jobs         int           `help:"Processes that compile; as many as processors if it is not given." placeholder:"COUNT"`
 }
 
 func (c *benchGarvey) Help() string {
 	return `Records spaces of synthetic kernels exhaustively, and compares grouped searches on them with
-random sampling and with an expert's search, as Garvey 2018 does in Tables 3 and 7.
+random sampling and with an expert's search, as Garvey 2018 does in Tables 3 and 7. With --techniques it judges the paper's forests, too, each without the kernel that they choose for.
 
 Examples:
 
 	gridloom bench garvey --recordings bench/recordings --json bench/results/garvey-h200.json
-	gridloom bench garvey --recordings bench/recordings --record-budget 0s`
+	gridloom bench garvey --recordings bench/recordings --record-budget 0s
+	gridloom bench garvey --recordings bench/recordings --record-budget 0s --techniques bench/recordings/garvey`
 }
 
 func (c *benchGarvey) Run(a *app) error {
@@ -57,11 +62,48 @@ func (c *benchGarvey) Run(a *app) error {
 		Folder: c.Recordings, Subjects: subjects, Record: c.RecordBudget, Seeds: c.Seeds,
 		Open: contest.OpenDevice(c.Device, c.Jobs), Commit: a.commit(), Log: a.stderr,
 	})
-	if err != nil || g == nil {
+	if err != nil {
 		return err
 	}
-	if err := contest.WriteGarvey(a.stdout, g); err != nil {
+	techniques, err := c.techniques(a)
+	if err != nil {
 		return err
 	}
-	return c.keep(g)
+	if g != nil {
+		if err := contest.WriteGarvey(a.stdout, g); err != nil {
+			return err
+		}
+	}
+	if len(techniques) > 0 {
+		fmt.Fprintln(a.stdout)
+		if err := learning.WriteTechniques(a.stdout, techniques); err != nil {
+			return err
+		}
+	}
+	if g == nil && techniques == nil {
+		return nil
+	}
+	return c.keep(garveyTables{g, techniques})
+}
+
+// garveyTables are the paper's tables, ours and those of its forests.
+type garveyTables struct {
+	*contest.GarveyResult
+	Techniques []learning.Row `json:"techniques,omitempty"`
+}
+
+// techniques judges the paper's forests, if the user wants it.
+func (c *benchGarvey) techniques(a *app) ([]learning.Row, error) {
+	if c.Techniques == "" {
+		return nil, nil
+	}
+	list, err := engine.Recordings(a.ctx, c.Techniques, "")
+	if err != nil {
+		return nil, err
+	}
+	rows, err := learning.Techniques(a.ctx, learning.NewHeldOut(list), a.commit())
+	if err == nil && rows == nil {
+		return nil, usage("--techniques %s: no kernel has two techniques with enough configurations each", c.Techniques)
+	}
+	return rows, err
 }

@@ -15,6 +15,11 @@ import (
 //go:embed page.html
 var pageText string
 
+// styleText defines the template "style", which all pages have.
+//
+//go:embed style.html
+var styleText string
+
 //go:embed heat.js
 var heatScript string
 
@@ -30,7 +35,7 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"script":  func() template.JS { return template.JS(heatScript) },
 	"heat":    heat,
 	"roof":    RooflineHTML,
-}).Parse(pageText))
+}).Parse(styleText + pageText))
 
 // Write writes the page. Characters that would let a text look like another, or
 // that HTML has no place for, are replaced.

@@ -52,13 +52,20 @@ func (c *chart) py(v float64) float64 {
 
 // axes draws both axes with their ticks and names.
 func (c *chart) axes(x, y string) {
-	base := c.height - c.bottom
 	for _, v := range c.y.ticks(5) {
 		at := c.py(v)
 		fmt.Fprintf(&c.b, `<line class="grid" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`, c.left, c.width-c.right, at,
 			at)
 		fmt.Fprintf(&c.b, `<text class="tick" x="%.1f" y="%.1f" text-anchor="end">%s</text>`, c.left-6, at+4, short(v))
 	}
+	c.xAxis(x)
+	fmt.Fprintf(&c.b, `<text class="name" transform="translate(14 %.1f) rotate(-90)" text-anchor="middle">%s</text>`,
+		(c.top+c.height-c.bottom)/2, template.HTMLEscapeString(y))
+}
+
+// xAxis draws the horizontal axis with its ticks and its name.
+func (c *chart) xAxis(name string) {
+	base := c.height - c.bottom
 	for _, v := range c.x.ticks(6) {
 		at := c.px(v)
 		fmt.Fprintf(&c.b, `<line class="axis" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`, at, at, base, base+4)
@@ -67,9 +74,7 @@ func (c *chart) axes(x, y string) {
 	fmt.Fprintf(&c.b, `<line class="axis" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`, c.left, c.width-c.right,
 		base, base)
 	fmt.Fprintf(&c.b, `<text class="name" x="%.1f" y="%.1f" text-anchor="middle">%s</text>`, (c.left+c.width-c.right)/2,
-		c.height-8, template.HTMLEscapeString(x))
-	fmt.Fprintf(&c.b, `<text class="name" transform="translate(14 %.1f) rotate(-90)" text-anchor="middle">%s</text>`,
-		(c.top+base)/2, template.HTMLEscapeString(y))
+		c.height-8, template.HTMLEscapeString(name))
 }
 
 func (c *chart) end() template.HTML {

@@ -62,13 +62,16 @@ func shell(words []string) string {
 }
 
 // Maker names what has drawn the page.
-func (t *Tuning) Maker() string {
+func (t *Tuning) Maker() string { return Maker(t.Version, t.Commit) }
+
+// Maker names a Gridloom by its version and its commit, where they are known.
+func Maker(version, commit string) string {
 	text := "Gridloom"
-	if t.Version != "" {
-		text += " " + t.Version
+	if version != "" {
+		text += " " + version
 	}
-	if t.Commit != "" {
-		text += fmt.Sprintf(" (commit %s)", t.Commit)
+	if commit != "" {
+		text += fmt.Sprintf(" (commit %s)", commit)
 	}
 	return text
 }

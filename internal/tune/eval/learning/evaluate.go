@@ -42,8 +42,10 @@ type Row struct {
 	OverHigh float64 `json:"over_neighbours_high"`
 	Groups   int     `json:"groups"`
 	Kernels  int     `json:"kernels"`
-	Device   string  `json:"device"`
-	Commit   string  `json:"commit"`
+	// Learned is how many kernels the models have learned from, in the mean over what is left out. 0 is all others.
+	Learned float64 `json:"learned,omitempty"`
+	Device  string  `json:"device"`
+	Commit  string  `json:"commit"`
 }
 
 // Split divides kernels into parts, each of which is left out once.
@@ -68,7 +70,7 @@ func Evaluate(ctx context.Context, h *HeldOut, commit string, log io.Writer) ([]
 	all := h.All
 	var rows []Row
 	for _, split := range Splits {
-		results, err := validate(ctx, h, split, log)
+		results, err := validate(ctx, h, Pickers, split, log)
 		if err != nil {
 			return nil, err
 		}
@@ -119,7 +121,7 @@ func coverage(firsts []float64, stencils []string, r Row) Row {
 }
 
 // validate returns, for each picker, the orders of all kernels by models that have not learned from their part.
-func validate(ctx context.Context, h *HeldOut, split Split, log io.Writer) ([][]*judged, error) {
+func validate(ctx context.Context, h *HeldOut, pickers []Picker, split Split, log io.Writer) ([][]*judged, error) {
 	all := h.All
 	var parts []string
 	for _, e := range all {
@@ -130,7 +132,7 @@ func validate(ctx context.Context, h *HeldOut, split Split, log io.Writer) ([][]
 	if len(parts) < 2 {
 		return nil, fmt.Errorf("all kernels are of one %s: nothing is left to learn from without it", split.Name)
 	}
-	results := make([][]*judged, len(Pickers))
+	results := make([][]*judged, len(pickers))
 	for i := range results {
 		results[i] = make([]*judged, len(all))
 	}
@@ -139,7 +141,7 @@ func validate(ctx context.Context, h *HeldOut, split Split, log io.Writer) ([][]
 	var mutex sync.Mutex
 	done := 0
 	for _, part := range parts {
-		for i, p := range Pickers {
+		for i, p := range pickers {
 			work.Go(func() error {
 				if ctx.Err() != nil {
 					return context.Cause(ctx)
@@ -152,7 +154,7 @@ func validate(ctx context.Context, h *HeldOut, split Split, log io.Writer) ([][]
 				mutex.Lock()
 				defer mutex.Unlock()
 				done++
-				fmt.Fprintf(log, "%d of %d models without a %s\n", done, len(parts)*len(Pickers), split.Name)
+				fmt.Fprintf(log, "%d of %d models without a %s\n", done, len(parts)*len(pickers), split.Name)
 				return nil
 			})
 		}
@@ -204,14 +206,13 @@ func row(results [][]*judged, all []*predict.Examples, picker, metric int, r Row
 	mean := func(values []float64, times []int) float64 { return unscale(g.mean(values, times), m.Geometric) }
 	table := slices.IndexFunc(Pickers, func(p Picker) bool { return p.Name == Table })
 	zeror := slices.IndexFunc(Pickers, func(p Picker) bool { return p.Name == ZeroR })
-	fewer := m.Name == "runs to 90 %"
-	own := sumUp(values[picker], names, m.Geometric, fewer)
+	own := sumUp(values[picker], names, m.Geometric, m.Fewer)
 	r.Value, r.Low, r.High, r.Median, r.Worst = own.Value, own.Low, own.High, own.Median, own.Worst
 	r.Groups, r.Kernels = own.Groups, own.Kernels
 	r.Table, r.ZeroR = rounded(mean(values[table], nil)), rounded(mean(values[zeror], nil))
 	r.Random = rounded(mean(random, nil))
 	gain := func(over int) (value, low, high float64) {
-		if fewer {
+		if m.Fewer {
 			return g.gain(values[over], values[picker], m.Geometric)
 		}
 		return g.gain(values[picker], values[over], m.Geometric)

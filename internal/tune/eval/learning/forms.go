@@ -22,14 +22,17 @@ type kernelForms struct {
 	trial []string           // the form of each trial
 }
 
-// formsOf finds the forms of a kernel.
-func formsOf(e *predict.Examples) *kernelForms {
+// formsOf finds the forms of a kernel, of some family alone unless it is "".
+func formsOf(e *predict.Examples, family string) *kernelForms {
 	k := &kernelForms{of: e, share: map[string]float64{}}
 	tried := map[string]int{}
 	for i := range e.Trials {
 		t := &e.Trials[i]
 		form := predict.FormOf(e.Space.ByRole(t.Config), t.Config.Family)
 		k.trial = append(k.trial, form)
+		if family != "" && t.Config.Family != family {
+			continue
+		}
 		tried[form]++
 		k.share[form] = max(k.share[form], e.Fraction(t))
 	}
@@ -133,10 +136,9 @@ func pickByForest(_ context.Context, _ *HeldOut, k *kernelForms, _ Split, others
 // kernel has two forms that were tuned.
 func Forms(ctx context.Context, h *HeldOut, commit string) ([]Row, error) {
 	var all []*kernelForms
-	var stencils []string
 	for _, e := range h.All {
-		if k := formsOf(e); len(k.forms) > 1 { // else there is nothing to choose
-			all, stencils = append(all, k), append(stencils, e.Stencil)
+		if k := formsOf(e, ""); len(k.forms) > 1 { // else there is nothing to choose
+			all = append(all, k)
 		}
 	}
 	if len(all) == 0 {
@@ -145,10 +147,20 @@ func Forms(ctx context.Context, h *HeldOut, commit string) ([]Row, error) {
 	if err := h.Prepare(ctx, h.All); err != nil {
 		return nil, err
 	}
+	return judgeForms(ctx, h, all, formPickers, Splits, Row{Experiment: "form", Commit: commit})
+}
+
+// judgeForms judges models that choose the forms of some kernels, of which all have several.
+func judgeForms(ctx context.Context, h *HeldOut, all []*kernelForms, pickers []formPicker, splits []Split, as Row) (
+	[]Row, error) {
+	var stencils []string
+	for _, k := range all {
+		stencils = append(stencils, k.of.Stencil)
+	}
 	var rows []Row
-	for _, split := range Splits {
+	for _, split := range splits {
 		var accuracy, weighted, removed []Row // of the pickers
-		right, share := make([][]float64, len(formPickers)), make([][]float64, len(formPickers))
+		right, share := make([][]float64, len(pickers)), make([][]float64, len(pickers))
 		random := make([]float64, len(all))
 		for i, k := range all {
 			others := slices.DeleteFunc(slices.Clone(all), func(o *kernelForms) bool {
@@ -157,7 +169,7 @@ func Forms(ctx context.Context, h *HeldOut, commit string) ([]Row, error) {
 			if len(others) == 0 {
 				return nil, fmt.Errorf("all kernels are of one %s", split.Name)
 			}
-			for p, picker := range formPickers {
+			for p, picker := range pickers {
 				form, err := picker.learn(ctx, h, k, split, others)
 				if err != nil {
 					return nil, fmt.Errorf("%s: %w", picker.name, err)
@@ -172,13 +184,13 @@ func Forms(ctx context.Context, h *HeldOut, commit string) ([]Row, error) {
 				random[i] += k.share[form] / float64(len(k.forms))
 			}
 		}
-		for p, picker := range formPickers {
+		for p, picker := range pickers {
 			figure := func(metric string, values [][]float64, random float64) Row {
 				r := sumUp(values[p], stencils, false, false)
-				r.Experiment, r.Model, r.Split, r.Metric = "form", picker.name, split.Name, metric
+				r.Experiment, r.Model, r.Split, r.Metric = as.Experiment, picker.name, split.Name, metric
 				r.ZeroR, r.Table = rounded(mean(values[0], stencils)), rounded(mean(values[1], stencils))
 				r.Random = rounded(random)
-				r.Device, r.Commit = all[0].of.Device, commit
+				r.Device, r.Commit = all[0].of.Device, as.Commit
 				r.Gain, r.GainLow, r.GainHigh = newGroups(stencils).gain(values[p], values[1], false)
 				return r
 			}

@@ -3,6 +3,7 @@ package learning
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/compile/schedule"
@@ -44,12 +45,12 @@ func formed(t *testing.T) *HeldOut {
 // A form has the share of its best configuration, if enough of it were tried.
 func TestFormsOf(t *testing.T) {
 	e := formed(t).All[1]
-	k := formsOf(e)
+	k := formsOf(e, "")
 	if k.best != "tile" || k.share["tile"] != 1 || math.Abs(k.share["planes"]-0.5) > 1e-12 || len(k.forms) != 2 {
 		t.Errorf("%+v", k)
 	}
 	e.Trials = e.Trials[:2*tuned-1]
-	if k := formsOf(e); len(k.forms) != 1 || k.best != "tile" {
+	if k := formsOf(e, ""); len(k.forms) != 1 || k.best != "tile" {
 		t.Errorf("%d forms, the best is %s", len(k.forms), k.best)
 	}
 }
@@ -88,5 +89,49 @@ func TestForms(t *testing.T) {
 	}
 	if rows, err := Forms(t.Context(), h, ""); err != nil || rows != nil {
 		t.Errorf("kernels without two forms are judged: %v, %v", rows, err)
+	}
+}
+
+// Where a feature of stencils decides on the technique, the paper's forests find it without the stencil; forms of other
+// families do not count.
+func TestTechniques(t *testing.T) {
+	h := formed(t)
+	vectors := schedule.Space{Families: []schedule.Family{{Name: "tile", Params: []schedule.Param{{
+		Name: "vec", Role: schedule.Vector, Values: []schedule.Value{schedule.Int(1), schedule.Int(4)},
+		Default: schedule.Int(1),
+	}}}}}
+	for _, e := range h.All {
+		for i := range e.Trials {
+			if c := e.Trials[i].Config; i%2 > 0 {
+				c.Family = "tile"
+				e.Trials[i].Config = c.With("vec", schedule.Int(4))
+			}
+		}
+		e.Space = vectors
+	}
+	rows, err := Techniques(t.Context(), h, "now")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]float64{"zeror accuracy": 2.0 / 3, garveys + " accuracy": 1,
+		garveys + " penalty-weighted accuracy": 1}
+	for _, r := range rows {
+		if w, ok := want[r.Model+" "+r.Metric]; ok {
+			delete(want, r.Model+" "+r.Metric)
+			if math.Abs(r.Value-w) > 1e-3 || r.Split != "kernel" || r.Groups != 30 || r.Commit != "now" {
+				t.Errorf("%+v, not %v", r, w)
+			}
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("no rows of %v", want)
+	}
+	var b strings.Builder
+	if err := WriteTechniques(&b, rows); err != nil || !strings.Contains(b.String(), "0.87, 0.91, 0.88") ||
+		!strings.Contains(b.String(), "30 kernels of 30 stencils") {
+		t.Errorf("%v: %s", err, b.String())
+	}
+	if rows, err := Techniques(t.Context(), formed(t), ""); err != nil || rows != nil {
+		t.Errorf("kernels with one technique are judged: %v, %v", rows, err)
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/predict"
 )
 
-// near is the part of the best candidate's speed that runs are counted to, and mostRuns where counting ends.
+// nearBest is the part of the best candidate's speed that runs are counted to, and mostRuns where counting ends.
 const (
-	near     = 0.9
+	nearBest = 0.9
 	mostRuns = 50
 )
 
@@ -21,18 +21,20 @@ type Metric struct {
 	Doc  string
 	// Geometric says that means over kernels are geometric.
 	Geometric bool
+	Fewer     bool // is better
 	of        func(j *judged) float64
 }
 
 // Metrics are all of them.
 var Metrics = []Metric{
-	{"first pick", "share of the best that was recorded", true, func(j *judged) float64 { return j.fraction[0] }},
-	{"first pick of candidates", "share of the best candidate", true,
+	{"first pick", "share of the best that was recorded", true, false,
+		func(j *judged) float64 { return j.fraction[0] }},
+	{"first pick of candidates", "share of the best candidate", true, false,
 		func(j *judged) float64 { return j.fraction[0] / j.best }},
-	{"best of 5", "share of the best candidate", true,
+	{"best of 5", "share of the best candidate", true, false,
 		func(j *judged) float64 { return slices.Max(j.fraction[:min(5, len(j.fraction))]) / j.best }},
-	{"runs to 90 %", "candidates run until one has 0.9 of the best of them, 50 at most", false, (*judged).runs},
-	{"correlation", "of predicted and measured fractions", false, (*judged).correlation},
+	{"runs to 90 %", "candidates run until one has 0.9 of the best of them, 50 at most", false, true, (*judged).runs},
+	{"correlation", "of predicted and measured fractions", false, false, (*judged).correlation},
 }
 
 // judged are the candidates of a kernel in the order of a model.
@@ -62,8 +64,12 @@ func judge(e *predict.Examples, score func(e *predict.Examples, trial int) float
 
 // runs counts the candidates until one is near the best.
 func (j *judged) runs() float64 {
-	i := slices.IndexFunc(j.fraction, func(f float64) bool { return f >= near*j.best })
-	return float64(min(i+1, mostRuns))
+	return float64(min(j.near(), mostRuns))
+}
+
+// near is the place of the first candidate that is near the best, from 1.
+func (j *judged) near() int {
+	return 1 + slices.IndexFunc(j.fraction, func(f float64) bool { return f >= nearBest*j.best })
 }
 
 // correlation is Pearson's, of scores and fractions; 0 if either is constant.

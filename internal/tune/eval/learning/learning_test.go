@@ -117,7 +117,7 @@ func TestEvaluate(t *testing.T) {
 	}}
 	for _, follows := range []bool{true, false} {
 		all := study(follows)
-		results, err := validate(t.Context(), &HeldOut{All: all}, thirds, io.Discard)
+		results, err := validate(t.Context(), &HeldOut{All: all}, Pickers, thirds, io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,7 +144,7 @@ func TestEvaluate(t *testing.T) {
 		}
 	}
 	one := Split{"all", func(*predict.Examples, map[string]int) string { return "" }}
-	if _, err := validate(t.Context(), &HeldOut{All: study(true)}, one, io.Discard); err == nil ||
+	if _, err := validate(t.Context(), &HeldOut{All: study(true)}, Pickers, one, io.Discard); err == nil ||
 		!strings.Contains(err.Error(), "nothing is left to learn from") {
 		t.Error(err)
 	}

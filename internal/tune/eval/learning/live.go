@@ -153,7 +153,7 @@ func (l *Live) Runs(p *LivePicks) int {
 	if p == nil {
 		return mostRuns
 	}
-	i := slices.IndexFunc(p.Seconds, func(s float64) bool { return l.share(s) >= near })
+	i := slices.IndexFunc(p.Seconds, func(s float64) bool { return l.share(s) >= nearBest })
 	if i < 0 {
 		return mostRuns
 	}
