@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"os"
 	"slices"
 	"time"
@@ -22,6 +23,7 @@ type PredictRequest struct {
 	Model  string        // a file; "" is the model of the target's device that comes with Gridloom
 	Top    int           // configurations of each kernel
 	Why    int           // reasons of each
+	Lower  int           // candidates of each kernel that are lowered and ranked again; 0 is none
 }
 
 // Predicted is what a model expects of a kernel.
@@ -34,12 +36,16 @@ type Predicted struct {
 	Far        bool                `json:"far"` // it is unlike all that the model has learned from
 	Expected   predict.Expectation `json:"first_pick"`
 	Seconds    float64             `json:"seconds"` // that ranking took
+	// Lowered are the candidates that were ranked again, and what that took.
+	Lowered        int     `json:"lowered,omitempty"`
+	LoweredSeconds float64 `json:"lowered_seconds,omitempty"`
 }
 
 // PredictedConfig is a configuration with its prediction.
 type PredictedConfig struct {
 	Config   string           `json:"config"`
 	Fraction float64          `json:"predicted"` // of the fastest speed
+	Needs    *predict.Needs   `json:"needs,omitempty"`
 	Reasons  []predict.Reason `json:"reasons,omitempty"`
 }
 
@@ -161,7 +167,7 @@ func noModel(option string) error {
 }
 
 // Predict ranks the configurations of a program's kernels.
-func Predict(r PredictRequest) ([]Predicted, error) {
+func Predict(ctx context.Context, r PredictRequest) ([]Predicted, error) {
 	m, err := ModelFor(r.Target, r.Model)
 	if err != nil {
 		return nil, err
@@ -180,8 +186,20 @@ func Predict(r PredictRequest) ([]Predicted, error) {
 		p := Predicted{
 			Kernel: k.ID, Candidates: len(ranked), Expected: m.Expected(), Seconds: time.Since(began).Seconds(),
 		}
+		if r.Lower > 0 {
+			if m.Second == nil {
+				return nil, requestf("lower", "the model has no second level").
+					hintf("gridloom learn makes one of recordings of GPUs")
+			}
+			began, p.Lowered = time.Now(), min(r.Lower, len(ranked))
+			if ranked, err = m.RankLowered(ctx, k, ranked, r.Lower); err != nil {
+				return nil, err
+			}
+			p.LoweredSeconds = time.Since(began).Seconds()
+		}
 		for _, x := range ranked[:min(r.Top, len(ranked))] {
-			p.Top = append(p.Top, PredictedConfig{x.Config.String(), x.Fraction, m.Reasons(k, x.Config, r.Why)})
+			p.Top = append(p.Top, PredictedConfig{x.Config.String(), x.Fraction, x.Needs,
+				m.Reasons(k, x.Config, r.Why)})
 		}
 		for _, x := range ranked {
 			form := predict.FormOf(k.Space.ByRole(x.Config), x.Config.Family)

@@ -99,7 +99,7 @@ func TestTunePrior(t *testing.T) {
 	if err := r.begin(); err != nil {
 		t.Fatal(err)
 	}
-	list, err := Predict(PredictRequest{Bound: j.Bound, Target: j.Device.Target, Top: 3})
+	list, err := Predict(t.Context(), PredictRequest{Bound: j.Bound, Target: j.Device.Target, Top: 3})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,6 +27,10 @@ type Model struct {
 	Training Training `json:"training"`
 	// Speed predicts the fraction.
 	Speed *learn.Boosted `json:"speed"`
+	// Resources predict registers and spills; nil if nothing was told of them.
+	Resources *Resources `json:"resources,omitempty"`
+	// Second ranks the first again; nil if no kernel could be lowered.
+	Second *Second `json:"second,omitempty"`
 	// Picks are the fractions that first picks came to for kernels of groups that were left out, the least first.
 	Picks []float64 `json:"picks"`
 	// Programs are those that were learned from.
@@ -131,20 +135,52 @@ func (m *Model) check() error {
 	if len(m.Features) != len(now) {
 		return refuse("the model has %d features, and this Gridloom %d", len(m.Features), len(now))
 	}
-	for _, t := range m.Speed.Trees {
-		for i, n := range t {
-			if n.Feature < 0 || n.Feature >= len(now) || n.Low != 0 && (n.Low <= i || n.Low >= len(t) || n.High <= i ||
-				n.High >= len(t)) {
-				return refuse("a tree of the model is damaged")
+	trees := func(b *learn.Boosted, features int) error {
+		if err := checkTrees(b, features); err != nil {
+			return refuse("%v", err)
+		}
+		return nil
+	}
+	if err := trees(m.Speed, len(now)); err != nil {
+		return err
+	}
+	if r := m.Resources; r != nil {
+		for _, b := range []*learn.Boosted{r.Registers, r.Spills} {
+			if err := trees(b, len(now)); err != nil {
+				return err
 			}
 		}
-		if len(t) == 0 {
-			return refuse("a tree of the model is empty")
+	}
+	if x := m.Second; x != nil {
+		if !slices.Equal(x.Features, secondNames()) {
+			return refuse("the second level of the model has other features than this Gridloom")
+		}
+		if err := trees(x.Left, len(x.Features)); err != nil {
+			return err
 		}
 	}
 	for _, e := range m.Programs {
 		if len(e.Features) != len(features.OfProgram) || len(m.Scale.Units) != len(features.OfProgram) {
 			return refuse("the programs of the model are not complete")
+		}
+	}
+	return nil
+}
+
+// checkTrees refuses trees that lead nowhere, or that ask about more features than there are.
+func checkTrees(b *learn.Boosted, features int) error {
+	if b == nil {
+		return errors.New("the model is not complete")
+	}
+	for _, t := range b.Trees {
+		for i, n := range t {
+			if n.Feature < 0 || n.Feature >= features || n.Low != 0 && (n.Low <= i || n.Low >= len(t) || n.High <= i ||
+				n.High >= len(t)) {
+				return errors.New("a tree of the model is damaged")
+			}
+		}
+		if len(t) == 0 {
+			return errors.New("a tree of the model is empty")
 		}
 	}
 	return nil

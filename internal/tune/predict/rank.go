@@ -13,6 +13,8 @@ import (
 type Ranked struct {
 	Config   schedule.Config `json:"-"`
 	Fraction float64         `json:"predicted"`
+	// Needs are what it is predicted to take; nil if the model does not tell, or for those far from the first.
+	Needs *Needs `json:"needs,omitempty"`
 }
 
 // Ranked configurations are chosen from so many candidates.
@@ -39,21 +41,39 @@ func (m *Model) Rank(k *Kernel) []Ranked {
 	row := make([]float64, 0, len(m.Features))
 	for i, c := range candidates {
 		row = of.Append(row[:0], c)
-		list[i] = Ranked{c, speed.PredictFirst(row, firstTrees)}
+		list[i] = Ranked{Config: c, Fraction: speed.PredictFirst(row, firstTrees)}
 	}
 	sortRanked(list)
 	first := list[:min(finalists, len(list))]
+	var resources *givenResources
+	if m.Resources != nil {
+		resources = m.Resources.given(k, program)
+	}
 	for i, x := range first {
 		row = of.Append(row[:0], x.Config)
 		first[i].Fraction = speed.Predict(row)
+		if resources != nil {
+			n := resources.needs(x.Config, row)
+			first[i].Needs = &n
+		}
 	}
 	sortRanked(first)
-	most := 1.0 // no candidate has more than those before it
-	for i := range list {
-		most = min(most, max(0, list[i].Fraction))
-		list[i].Fraction = most
-	}
+	spillingLast(first)
+	falling(list)
 	return list
+}
+
+// spillingLast moves those that are likely to spill behind all others, in their order. Speed knows that spilling is
+// slow, but not that a compiler's code is refused where it spills and reads images or copies in bulk.
+func spillingLast(list []Ranked) {
+	slices.SortStableFunc(list, func(a, b Ranked) int { return cmp.Compare(a.spills(), b.spills()) })
+}
+
+func (r *Ranked) spills() int {
+	if r.Needs != nil && r.Needs.MaySpill() {
+		return 1
+	}
+	return 0
 }
 
 func sortRanked(list []Ranked) {
