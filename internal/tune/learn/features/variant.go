@@ -21,8 +21,8 @@ var OfVariant = []Feature{
 		"select both sides count.", "a sum of 5 products: 9", own},
 	{"cell_others", "operations a cell", "Operations on integers and conditions, by the cells of the domain.",
 		"an index that is a sum of two products: 3", own},
-	{"cell_barriers", "log2 of barriers a cell", "Barriers that threads wait at, by the cells of the domain; 0 without.",
-		"4 cells a thread, a barrier: -2", own},
+	{"cell_barriers", "log2 of barriers a cell", "Barriers that threads wait at, by the cells of the domain; 0 " +
+		"without.", "4 cells a thread, a barrier: -2", own},
 	{"cell_threads", "log2 of threads a cell", "Threads of the launch by the cells of the domain.",
 		"8 cells a thread: -3", own},
 	{"statements", "log2", "Statements of the kernel's text, what is unrolled carried out once.", "64 statements: 6",
