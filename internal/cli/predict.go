@@ -72,7 +72,7 @@ func printPredicted(a *app, p *engine.Predicted) {
 		a.row("  the first %d ranked again by their lowered kernels in %.1f s", p.Lowered, p.LoweredSeconds)
 	}
 	for i, x := range p.Top {
-		a.row("  %d. %.2f of the best%s  %s", i+1, x.Fraction, needsText(x.Needs), x.Config)
+		a.row("  %d. %.2f of the best  %s%s", i+1, x.Fraction, x.Config, needsText(x.Needs))
 	}
 	if len(p.Top) > 0 && len(p.Top[0].Reasons) > 0 {
 		var parts []string
@@ -106,7 +106,7 @@ func needsText(n *predict.Needs) string {
 	case n == nil:
 		return ""
 	case n.MaySpill():
-		return fmt.Sprintf(", %.0f registers, may spill", n.Registers)
+		return fmt.Sprintf("  (%.0f registers, may spill)", n.Registers)
 	}
-	return fmt.Sprintf(", %.0f registers", n.Registers)
+	return fmt.Sprintf("  (%.0f registers)", n.Registers)
 }

@@ -152,7 +152,7 @@ func (m *Model) check() error {
 		}
 	}
 	if x := m.Second; x != nil {
-		if !slices.Equal(x.Features, secondNames()) {
+		if !slices.Equal(x.Features, SecondFeatures()) {
 			return refuse("the second level of the model has other features than this Gridloom")
 		}
 		if err := trees(x.Left, len(x.Features)); err != nil {

@@ -19,9 +19,9 @@ type Second struct {
 	Left     *learn.Boosted `json:"left"` // measured less predicted fraction
 }
 
-// secondNames are the features of the second level, in their order: what Speed predicts, those of Speed, and those of
+// SecondFeatures are the features of the second level, in their order: what Speed predicts, those of Speed, and those of
 // the variant.
-func secondNames() []string {
+func SecondFeatures() []string {
 	list := append([]string{"predicted"}, featureNames()...)
 	for _, f := range slices.Concat(features.OfLowered, features.OfVariant) {
 		list = append(list, f.Name)
@@ -49,7 +49,7 @@ const (
 // learnSecond learns the second level. held has what was predicted of each trial by trees that had not learned from the
 // kernel's stencil. It is nil if nothing can be lowered.
 func learnSecond(ctx context.Context, all []*Examples, held [][]float64) (*Second, error) {
-	n := &learn.Numbers{Features: secondNames()}
+	n := &learn.Numbers{Features: SecondFeatures()}
 	for k, e := range all {
 		if e.Target.Kind() != lower.GPU {
 			continue
