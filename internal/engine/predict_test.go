@@ -164,7 +164,7 @@ func TestPredictLowered(t *testing.T) {
 	}
 	names := predict.SecondFeatures()
 	loads := slices.Index(names, "cell_loads")
-	r.Model = with(&predict.Second{Features: names, Left: &learn.Boosted{Rate: 1, Trees: []learn.RegressionTree{
+	r.Model = with(&predict.Second{Features: names, Speed: &learn.Boosted{Rate: 1, Trees: []learn.RegressionTree{
 		{{Feature: loads, Split: 1.5, Low: 1, High: 2}, {Value: 10}, {Value: -10}},
 	}}})
 	again, err := Predict(t.Context(), r)

@@ -155,7 +155,7 @@ func (m *Model) check() error {
 		if !slices.Equal(x.Features, SecondFeatures()) {
 			return refuse("the second level of the model has other features than this Gridloom")
 		}
-		if err := trees(x.Left, len(x.Features)); err != nil {
+		if err := trees(x.Speed, len(x.Features)); err != nil {
 			return err
 		}
 	}

@@ -187,14 +187,6 @@ func TestBadModels(t *testing.T) {
 		{"damaged", func(m *Model) { // a tree that never ends
 			m.Speed = &learn.Boosted{Rate: 1, Trees: []learn.RegressionTree{{{Value: 1}, {Low: 1, High: 1}}}}
 		}},
-		{"damaged", func(m *Model) {
-			r := *m.Resources
-			r.Spills = &learn.Boosted{Trees: []learn.RegressionTree{{{Feature: 1 << 20, Low: 1, High: 2}, {}, {}}}}
-			m.Resources = &r
-		}},
-		{"not complete", func(m *Model) { m.Resources = &Resources{Registers: m.Resources.Registers} }},
-		{"second level", func(m *Model) { m.Second = &Second{m.Second.Features[1:], m.Second.Left} }},
-		{"not complete", func(m *Model) { m.Second = &Second{m.Second.Features, nil} }},
 		{"empty", func(m *Model) { m.Speed = &learn.Boosted{Trees: []learn.RegressionTree{{}}} }},
 	} {
 		bad := *m
@@ -214,6 +206,30 @@ func TestBadModels(t *testing.T) {
 	for _, text := range []string{"", "no gzip", other.String(), other.String()[:20]} {
 		if _, err := ReadModel(strings.NewReader(text)); err == nil {
 			t.Errorf("%.10q is read as a model", text)
+		}
+	}
+}
+
+// So is one with a part that cannot be used.
+func TestBadParts(t *testing.T) {
+	m, _ := trained(t)
+	for _, c := range []struct {
+		want   string
+		damage func(*Model)
+	}{
+		{"damaged", func(m *Model) {
+			r := *m.Resources
+			r.Spills = &learn.Boosted{Trees: []learn.RegressionTree{{{Feature: 1 << 20, Low: 1, High: 2}, {}, {}}}}
+			m.Resources = &r
+		}},
+		{"not complete", func(m *Model) { m.Resources = &Resources{Registers: m.Resources.Registers} }},
+		{"second level", func(m *Model) { m.Second = &Second{m.Second.Features[1:], m.Second.Speed} }},
+		{"not complete", func(m *Model) { m.Second = &Second{m.Second.Features, nil} }},
+	} {
+		bad := *m
+		c.damage(&bad)
+		if err := bad.check(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", c.want, err)
 		}
 	}
 }

@@ -11,40 +11,31 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/learn/features"
 )
 
-// Second is the second level of a ranking. It corrects what Speed predicts of the first candidates, by what is counted
-// on their lowered kernels. Speed has seen the same trials without it, so that the second level learns what Speed left
-// of stencils that it had not learned from.
+// Second is the second level of a ranking: trees that know more of fewer candidates. They have learned from the best of
+// each kernel's trials, by what is counted on the lowered kernels beside all that Speed knows. The first of a ranking are
+// ranked again by the mean of both.
 type Second struct {
 	Features []string       `json:"features"`
-	Left     *learn.Boosted `json:"left"` // measured less predicted fraction
+	Speed    *learn.Boosted `json:"speed"` // predicts the fraction
 }
 
-// SecondFeatures are the features of the second level, in their order: what Speed predicts, those of Speed, and those of
-// the variant.
+// SecondFeatures are the features of the second level, in their order: those of Speed, and those of the variant.
 func SecondFeatures() []string {
-	list := append([]string{"predicted"}, featureNames()...)
+	list := featureNames()
 	for _, f := range slices.Concat(features.OfLowered, features.OfVariant) {
 		list = append(list, f.Name)
 	}
 	return list
 }
 
-// secondRow has them.
-func secondRow(predicted float64, row, variant []float64) []float64 {
-	return slices.Concat([]float64{predicted}, row, variant)
-}
-
-// secondOptions are those of the trees: fewer, flatter ones than Speed has, since there is less to learn.
+// secondOptions are those of the trees.
 var secondOptions = learn.BoostedOptions{
-	Trees: 60, Depth: 5, Rate: 0.08, Part: 0.5, Features: 15, Leaf: 15, Seed: 1, Runs: 2,
+	Trees: 200, Depth: 7, Rate: 0.08, Part: 0.5, Features: 15, Leaf: 8, Seed: 2, Runs: 1,
 }
 
-// Of each kernel's trials the second level learns from a part, those of the best predictions: others are never among
-// the first. To lower more would take long.
-const (
-	secondPart = 3 // one in so many
-	secondMost = 60
-)
+// secondPart is the part of each kernel's trials that the second level learns from: one in so many, those of the best
+// predictions. Others are never among the first, and to lower them would take long.
+const secondPart = 3
 
 // learnSecond learns the second level. held has what was predicted of each trial by trees that had not learned from the
 // kernel's stencil. It is nil if nothing can be lowered.
@@ -59,7 +50,7 @@ func learnSecond(ctx context.Context, all []*Examples, held [][]float64) (*Secon
 			first[i] = i
 		}
 		slices.SortStableFunc(first, func(a, b int) int { return cmp.Compare(held[k][b], held[k][a]) })
-		first = first[:min(secondMost, (len(first)+secondPart-1)/secondPart)]
+		first = first[:(len(first)+secondPart-1)/secondPart]
 		configs := make([]schedule.Config, len(first))
 		for j, i := range first {
 			configs[j] = e.Trials[i].Config
@@ -70,16 +61,19 @@ func learnSecond(ctx context.Context, all []*Examples, held [][]float64) (*Secon
 		}
 		for j, i := range first {
 			if variants[j] != nil {
-				n.Rows = append(n.Rows, secondRow(held[k][i], e.Rows[i], variants[j]))
-				n.Targets = append(n.Targets, e.Targets[i]-held[k][i])
+				n.Rows, n.Targets = append(n.Rows, slices.Concat(e.Rows[i], variants[j])), append(n.Targets, e.Targets[i])
 			}
 		}
 	}
 	if len(n.Rows) == 0 {
 		return nil, nil
 	}
-	left, err := learn.NewBoosted(n, secondOptions)
-	return &Second{n.Features, left}, err
+	speed, err := learn.NewBoosted(n, secondOptions)
+	if err != nil {
+		return nil, err
+	}
+	shorten(speed, n.Rows, 4)
+	return &Second{n.Features, speed}, nil
 }
 
 // LoweredCandidates is how many of a ranking are ranked again, unless a user wants others.
@@ -110,8 +104,7 @@ func (m *Model) RankLowered(ctx context.Context, k *Kernel, ranked []Ranked, n i
 		x := ranked[i]
 		if m.Second != nil {
 			row := of.Append(slices.Clone(program), x.Config)
-			predicted := m.Speed.Predict(row)
-			x.Fraction = predicted + m.Second.Left.Predict(secondRow(predicted, row, v))
+			x.Fraction = (m.Speed.Predict(row) + m.Second.Speed.Predict(slices.Concat(row, v))) / 2
 		}
 		list = append(list, x)
 	}

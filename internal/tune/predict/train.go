@@ -53,7 +53,8 @@ func Train(ctx context.Context, list []*Recorded, progress func(done, all int)) 
 	if err != nil {
 		return nil, err
 	}
-	shorten(m.Speed, all, 4)
+	rows := Numbers(all).Rows
+	shorten(m.Speed, rows, 4)
 	if m.Second, err = learnSecond(ctx, all, held); err != nil {
 		return nil, err
 	}
@@ -61,8 +62,8 @@ func Train(ctx context.Context, list []*Recorded, progress func(done, all int)) 
 		return nil, err
 	}
 	if m.Resources != nil {
-		shorten(m.Resources.Registers, all, 1)
-		shorten(m.Resources.Spills, all, 3)
+		shorten(m.Resources.Registers, rows, 1)
+		shorten(m.Resources.Spills, rows, 3)
 	}
 	m.describe(all)
 	return m, m.check()
@@ -210,14 +211,12 @@ func (m *Model) distance(a, b []float64) float64 {
 
 // shorten gives the numbers of trees fewer digits: questions the shortest that tell the same examples apart, answers
 // some decimals. A model's file is to be small.
-func shorten(b *learn.Boosted, all []*Examples, decimals int) {
+func shorten(b *learn.Boosted, rows [][]float64, decimals int) {
 	unit := math.Pow10(decimals)
-	values := make([][]float64, len(all[0].Rows[0]))
+	values := make([][]float64, len(rows[0]))
 	for j := range values {
-		for _, e := range all {
-			for _, row := range e.Rows {
-				values[j] = append(values[j], row[j])
-			}
+		for _, row := range rows {
+			values[j] = append(values[j], row[j])
 		}
 		slices.Sort(values[j])
 		values[j] = slices.Compact(values[j])
