@@ -23,7 +23,9 @@ type PredictRequest struct {
 	Model  string        // a file; "" is the model of the target's device that comes with Gridloom
 	Top    int           // configurations of each kernel
 	Why    int           // reasons of each
-	Lower  int           // candidates of each kernel that are lowered and ranked again; 0 is none
+	// Lower is how many candidates of each kernel are lowered and ranked again. A model without a second level lowers
+	// none.
+	Lower int
 }
 
 // Predicted is what a model expects of a kernel.
@@ -141,7 +143,10 @@ func byModel(m *predict.Model, b *ir.Binding, t *target.Target, stays, plan sche
 			out.Far++
 			continue
 		}
-		list := m.Rank(k)
+		list, err := m.Chosen(context.Background(), k)
+		if err != nil {
+			return plan, nil, err
+		}
 		for _, x := range list[:min(mostTried, len(list))] { // or it has the usual one
 			if one := plan.With(k.Own.In(x.Config)); fits(one) {
 				plan = one
@@ -186,11 +191,7 @@ func Predict(ctx context.Context, r PredictRequest) ([]Predicted, error) {
 		p := Predicted{
 			Kernel: k.ID, Candidates: len(ranked), Expected: m.Expected(), Seconds: time.Since(began).Seconds(),
 		}
-		if r.Lower > 0 {
-			if m.Second == nil {
-				return nil, requestf("lower", "the model has no second level").
-					hintf("gridloom learn makes one of recordings of GPUs")
-			}
+		if r.Lower > 0 && m.Second != nil {
 			began, p.Lowered = time.Now(), min(r.Lower, len(ranked))
 			if ranked, err = m.RankLowered(ctx, k, ranked, r.Lower); err != nil {
 				return nil, err

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -158,9 +157,9 @@ func TestPredictLowered(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Lower, r.Model = 20, with(nil)
-	var fault *Fault
-	if _, err := Predict(t.Context(), r); !errors.As(err, &fault) || !strings.Contains(err.Error(), "no second level") {
-		t.Errorf("a model without a second level: %v", err)
+	same, err := Predict(t.Context(), r)
+	if err != nil || same[0].Lowered != 0 || same[0].Top[0].Config != first[0].Top[0].Config {
+		t.Errorf("a model without a second level: %d were lowered, %v", same[0].Lowered, err)
 	}
 	names := predict.SecondFeatures()
 	loads := slices.Index(names, "cell_loads")
@@ -182,6 +181,16 @@ func TestPredictLowered(t *testing.T) {
 		}
 		if p.Top[0].Fraction != 1 {
 			t.Errorf("%s: the first of few loads is predicted %v", p.Kernel, p.Top[0].Fraction)
+		}
+	}
+	// A plan by prediction takes the first of both levels.
+	p, err := j.Model(r.Model)
+	if err != nil || p == nil || p.Kernels != 2 {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	for i, k := range j.Plan.Kernels {
+		if got := k.Config.String(); got != again[i].Top[0].Config {
+			t.Errorf("%s has %s, and the first is %s", k.ID(), got, again[i].Top[0].Config)
 		}
 	}
 }

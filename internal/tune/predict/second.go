@@ -12,8 +12,8 @@ import (
 )
 
 // Second is the second level of a ranking: trees that know more of fewer candidates. They have learned from the best of
-// each kernel's trials, by what is counted on the lowered kernels beside all that Speed knows. The first of a ranking are
-// ranked again by the mean of both.
+// each kernel's trials, by what is counted on the lowered kernels beside all that Speed knows. The first of a ranking
+// are ranked again by the mean of both.
 type Second struct {
 	Features []string       `json:"features"`
 	Speed    *learn.Boosted `json:"speed"` // predicts the fraction
@@ -61,7 +61,8 @@ func learnSecond(ctx context.Context, all []*Examples, held [][]float64) (*Secon
 		}
 		for j, i := range first {
 			if variants[j] != nil {
-				n.Rows, n.Targets = append(n.Rows, slices.Concat(e.Rows[i], variants[j])), append(n.Targets, e.Targets[i])
+				n.Rows = append(n.Rows, slices.Concat(e.Rows[i], variants[j]))
+				n.Targets = append(n.Targets, e.Targets[i])
 			}
 		}
 	}
@@ -76,8 +77,18 @@ func learnSecond(ctx context.Context, all []*Examples, held [][]float64) (*Secon
 	return &Second{n.Features, speed}, nil
 }
 
-// LoweredCandidates is how many of a ranking are ranked again, unless a user wants others.
-const LoweredCandidates = 200
+// LoweredCandidates is how many of a ranking are ranked again, unless a user wants others. The gain was measured for
+// about as many (docs/performance-log.md), and to lower them takes no second.
+const LoweredCandidates = 20
+
+// Chosen is the ranking that a plan is taken from without a measurement: by both levels, where the model has them.
+func (m *Model) Chosen(ctx context.Context, k *Kernel) ([]Ranked, error) {
+	list := m.Rank(k)
+	if m.Second == nil {
+		return list, nil
+	}
+	return m.RankLowered(ctx, k, list, LoweredCandidates)
+}
 
 // RankLowered ranks the first n of a ranking of Rank's again, by features of their lowered kernels. Those that cannot
 // be lowered are dropped: a block has less memory than they take. All others follow in their order. A model without a
