@@ -78,7 +78,7 @@ func learnSecond(ctx context.Context, all []*Examples, held [][]float64) (*Secon
 }
 
 // LoweredCandidates is how many of a ranking are ranked again, unless a user wants others. The gain was measured for
-// about as many (docs/performance-log.md), and to lower them takes no second.
+// about as many (docs/performance-log.md), and to lower them takes a core one or two seconds.
 const LoweredCandidates = 20
 
 // Chosen is the ranking that a plan is taken from without a measurement: by both levels, where the model has them.
