@@ -18,6 +18,7 @@ type predictCmd struct {
 	Plan    string   `help:"Settings that stay as they are, such as local=fused; @FILE reads them from a file." placeholder:"PLAN"`
 	FP      string   `name:"fp" default:"contract" enum:"strict,contract,fast" help:"Arithmetic: strict, contract or fast. Default: contract." placeholder:"MODE"`
 	Top     int      `default:"5" help:"Show so many configurations of each kernel. Default: 5." placeholder:"N"`
+	Lower   int      `default:"20" help:"Lower so many of the first candidates of each kernel, and rank them again by what is counted on them, if the model has a second level; 0 lowers none. Default: 20." placeholder:"N"`
 	JSON    bool     `name:"json" help:"Print as JSON."`
 }
 
@@ -28,6 +29,7 @@ Examples:
 
 	gridloom predict examples/heat3d.loom
 	gridloom predict examples/heat3d.loom --device cuda:0 --top 10
+	gridloom predict examples/heat3d.loom --lower 200
 	gridloom predict examples/heat3d.loom --model mine.json.gz --json`
 }
 
@@ -38,6 +40,9 @@ func (c *predictCmd) Run(a *app) error {
 	if c.Top < 1 {
 		return usage("--top %d: at least one configuration is shown", c.Top)
 	}
+	if c.Lower < 0 {
+		return usage("--lower %d: a number of candidates is 0 or more", c.Lower)
+	}
 	v, b, err := a.version(c.File, c.FP, c.Plan, c.Set)
 	if err != nil {
 		return err
@@ -46,8 +51,8 @@ func (c *predictCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	list, err := engine.Predict(engine.PredictRequest{
-		Bound: b, Target: t, Plan: v.Plan, Model: c.Model, Top: c.Top, Why: reasons,
+	list, err := engine.Predict(a.ctx, engine.PredictRequest{
+		Bound: b, Target: t, Plan: v.Plan, Model: c.Model, Top: c.Top, Why: reasons, Lower: c.Lower,
 	})
 	if err != nil {
 		return err
@@ -63,8 +68,11 @@ func (c *predictCmd) Run(a *app) error {
 
 func printPredicted(a *app, p *engine.Predicted) {
 	a.row("%s: %d candidates in %.0f ms", p.Kernel, p.Candidates, 1e3*p.Seconds)
+	if p.Lowered > 0 {
+		a.row("  the first %d ranked again by their lowered kernels in %.1f s", p.Lowered, p.LoweredSeconds)
+	}
 	for i, x := range p.Top {
-		a.row("  %d. %.2f of the best  %s", i+1, x.Fraction, x.Config)
+		a.row("  %d. %.2f of the best  %s%s", i+1, x.Fraction, x.Config, needsText(x.Needs))
 	}
 	if len(p.Top) > 0 && len(p.Top[0].Reasons) > 0 {
 		var parts []string
@@ -90,4 +98,15 @@ func printPredicted(a *app, p *engine.Predicted) {
 // expectationText words an expected fraction.
 func expectationText(e predict.Expectation) string {
 	return fmt.Sprintf("%.2f of the best speed, 90 %% of them %.2f or more", e.Mean, e.Low)
+}
+
+// needsText words what a configuration is predicted to take; "" if that is not known.
+func needsText(n *predict.Needs) string {
+	switch {
+	case n == nil:
+		return ""
+	case n.MaySpill():
+		return fmt.Sprintf("  (%.0f registers, may spill)", n.Registers)
+	}
+	return fmt.Sprintf("  (%.0f registers)", n.Registers)
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"os"
 	"slices"
 	"time"
@@ -22,6 +23,9 @@ type PredictRequest struct {
 	Model  string        // a file; "" is the model of the target's device that comes with Gridloom
 	Top    int           // configurations of each kernel
 	Why    int           // reasons of each
+	// Lower is how many candidates of each kernel are lowered and ranked again. A model without a second level lowers
+	// none.
+	Lower int
 }
 
 // Predicted is what a model expects of a kernel.
@@ -34,12 +38,16 @@ type Predicted struct {
 	Far        bool                `json:"far"` // it is unlike all that the model has learned from
 	Expected   predict.Expectation `json:"first_pick"`
 	Seconds    float64             `json:"seconds"` // that ranking took
+	// Lowered are the candidates that were ranked again, and what that took.
+	Lowered        int     `json:"lowered,omitempty"`
+	LoweredSeconds float64 `json:"lowered_seconds,omitempty"`
 }
 
 // PredictedConfig is a configuration with its prediction.
 type PredictedConfig struct {
 	Config   string           `json:"config"`
 	Fraction float64          `json:"predicted"` // of the fastest speed
+	Needs    *predict.Needs   `json:"needs,omitempty"`
 	Reasons  []predict.Reason `json:"reasons,omitempty"`
 }
 
@@ -135,7 +143,10 @@ func byModel(m *predict.Model, b *ir.Binding, t *target.Target, stays, plan sche
 			out.Far++
 			continue
 		}
-		list := m.Rank(k)
+		list, err := m.Chosen(context.Background(), k)
+		if err != nil {
+			return plan, nil, err
+		}
 		for _, x := range list[:min(mostTried, len(list))] { // or it has the usual one
 			if one := plan.With(k.Own.In(x.Config)); fits(one) {
 				plan = one
@@ -161,7 +172,7 @@ func noModel(option string) error {
 }
 
 // Predict ranks the configurations of a program's kernels.
-func Predict(r PredictRequest) ([]Predicted, error) {
+func Predict(ctx context.Context, r PredictRequest) ([]Predicted, error) {
 	m, err := ModelFor(r.Target, r.Model)
 	if err != nil {
 		return nil, err
@@ -180,8 +191,16 @@ func Predict(r PredictRequest) ([]Predicted, error) {
 		p := Predicted{
 			Kernel: k.ID, Candidates: len(ranked), Expected: m.Expected(), Seconds: time.Since(began).Seconds(),
 		}
+		if r.Lower > 0 && m.Second != nil {
+			began, p.Lowered = time.Now(), min(r.Lower, len(ranked))
+			if ranked, err = m.RankLowered(ctx, k, ranked, r.Lower); err != nil {
+				return nil, err
+			}
+			p.LoweredSeconds = time.Since(began).Seconds()
+		}
 		for _, x := range ranked[:min(r.Top, len(ranked))] {
-			p.Top = append(p.Top, PredictedConfig{x.Config.String(), x.Fraction, m.Reasons(k, x.Config, r.Why)})
+			p.Top = append(p.Top, PredictedConfig{x.Config.String(), x.Fraction, x.Needs,
+				m.Reasons(k, x.Config, r.Why)})
 		}
 		for _, x := range ranked {
 			form := predict.FormOf(k.Space.ByRole(x.Config), x.Config.Family)

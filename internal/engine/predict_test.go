@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,7 +13,10 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/gridio"
 	"github.com/gridloom/gridloom/internal/run/target"
+	"github.com/gridloom/gridloom/internal/tune/learn"
+	"github.com/gridloom/gridloom/internal/tune/predict"
 )
 
 const twoKernels = `
@@ -99,7 +103,7 @@ func TestTunePrior(t *testing.T) {
 	if err := r.begin(); err != nil {
 		t.Fatal(err)
 	}
-	list, err := Predict(PredictRequest{Bound: j.Bound, Target: j.Device.Target, Top: 3})
+	list, err := Predict(t.Context(), PredictRequest{Bound: j.Bound, Target: j.Device.Target, Top: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,5 +132,65 @@ func TestJobFarFromAll(t *testing.T) {
 	p, err := j.Model("")
 	if err != nil || p == nil || p.Far != 2 || p.Kernels != 0 || j.Origin != Usual || j.Plan.String() != "" {
 		t.Errorf("%+v, %v, plan %s", p, err, j.Plan)
+	}
+}
+
+// Of a kernel's ranking the first are lowered and ranked again, by a model that has a second level.
+func TestPredictLowered(t *testing.T) {
+	j := paperJob(t, "h200", twoKernels)
+	m, err := ModelFor(j.Device.Target, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := func(second *predict.Second) string {
+		one := *m
+		one.Second = second
+		path := filepath.Join(t.TempDir(), "model.json.gz")
+		if err := gridio.WriteFile(path, one.Write); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	r := PredictRequest{Bound: j.Bound, Target: j.Device.Target, Top: 20}
+	first, err := Predict(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Lower, r.Model = 20, with(nil)
+	same, err := Predict(t.Context(), r)
+	if err != nil || same[0].Lowered != 0 || same[0].Top[0].Config != first[0].Top[0].Config {
+		t.Errorf("a model without a second level: %d were lowered, %v", same[0].Lowered, err)
+	}
+	names := predict.SecondFeatures()
+	loads := slices.Index(names, "cell_loads")
+	r.Model = with(&predict.Second{Features: names, Speed: &learn.Boosted{Rate: 1, Trees: []learn.RegressionTree{
+		{{Feature: loads, Split: 1.5, Low: 1, High: 2}, {Value: 10}, {Value: -10}},
+	}}})
+	again, err := Predict(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range again {
+		if p.Lowered != 20 || p.LoweredSeconds <= 0 || len(p.Top) != 20 {
+			t.Errorf("%s: %d were lowered in %v s", p.Kernel, p.Lowered, p.LoweredSeconds)
+		}
+		for _, x := range p.Top {
+			if !slices.ContainsFunc(first[i].Top, func(y PredictedConfig) bool { return y.Config == x.Config }) {
+				t.Errorf("%s: %s was not among the first 20", p.Kernel, x.Config)
+			}
+		}
+		if p.Top[0].Fraction != 1 {
+			t.Errorf("%s: the first of few loads is predicted %v", p.Kernel, p.Top[0].Fraction)
+		}
+	}
+	// A plan by prediction takes the first of both levels.
+	p, err := j.Model(r.Model)
+	if err != nil || p == nil || p.Kernels != 2 {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	for i, k := range j.Plan.Kernels {
+		if got := k.Config.String(); got != again[i].Top[0].Config {
+			t.Errorf("%s has %s, and the first is %s", k.ID(), got, again[i].Top[0].Config)
+		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/target"
@@ -77,6 +78,29 @@ func (k *Kernel) describe() ([]float64, *features.Configurations) {
 // Lowered returns the features of the variant that a configuration makes (features.OfLowered): those of its first
 // launch.
 func (k *Kernel) Lowered(c schedule.Config) ([]float64, error) {
+	x, err := k.launch(c)
+	if err != nil {
+		return nil, err
+	}
+	return features.Lowered(x, k.Bound)
+}
+
+// Variant returns all features of the variant that a configuration makes: features.OfLowered and features.OfVariant.
+func (k *Kernel) Variant(c schedule.Config) (row []float64, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the configuration breaks the compiler: %v", r)
+		}
+	}()
+	x, err := k.launch(c)
+	if err != nil {
+		return nil, err
+	}
+	return features.Variant(x, k.Bound, k.Call, k.Target.Machine)
+}
+
+// launch returns the first launch of the variant that a configuration makes.
+func (k *Kernel) launch(c schedule.Config) (*kernel.Launch, error) {
 	o := k.Target.Lowering(k.Bound, schedule.Plan{Kernels: []schedule.Kernel{k.Own.In(c)}})
 	m, err := lower.Program(k.Bound.Program, o)
 	if err != nil {
@@ -84,7 +108,7 @@ func (k *Kernel) Lowered(c schedule.Config) ([]float64, error) {
 	}
 	for _, x := range m.Calls[k.Call] {
 		if x.Part == k.ID {
-			return features.Lowered(x, k.Bound)
+			return x, nil
 		}
 	}
 	return nil, fmt.Errorf("%s launches nothing", k.ID)
@@ -154,6 +178,8 @@ type Trial struct {
 	Config  schedule.Config
 	Seconds float64 // 0 if it could not run
 	Code    session.Code
+	// Resources are what the compiler made of it, where it was compiled for a GPU.
+	Resources session.Resources
 }
 
 // add adds a trial. Of a configuration that was tried in several sessions the fastest counts: what disturbs a
@@ -241,7 +267,7 @@ func Read(ctx context.Context, s store.Store, f store.Filter) ([]*Recorded, []Un
 		if len(k.Trials) == 0 {
 			list = append(list, k)
 		}
-		t := Trial{Config: c, Code: r.Code}
+		t := Trial{Config: c, Code: r.Code, Resources: r.Resources}
 		if r.Verdict == verdict.OK && !math.IsNaN(r.Median) && r.Median > 0 {
 			t.Seconds = r.Median
 		}

@@ -27,6 +27,10 @@ type Model struct {
 	Training Training `json:"training"`
 	// Speed predicts the fraction.
 	Speed *learn.Boosted `json:"speed"`
+	// Resources predict registers and spills; nil if nothing was told of them.
+	Resources *Resources `json:"resources,omitempty"`
+	// Second ranks the first again; nil if no kernel could be lowered.
+	Second *Second `json:"second,omitempty"`
 	// Picks are the fractions that first picks came to for kernels of groups that were left out, the least first.
 	Picks []float64 `json:"picks"`
 	// Programs are those that were learned from.
@@ -146,12 +150,12 @@ func ReadTrees(r io.Reader) (*Model, error) {
 		return nil, errors.New("these are no trees of Gridloom's")
 	}
 	m := &Model{Version: f.Version, Features: f.Features, Speed: f.Speed}
-	return m, m.checkTrees()
+	return m, m.checkRanking()
 }
 
 // check refuses models that this Gridloom cannot use.
 func (m *Model) check() error {
-	if err := m.checkTrees(); err != nil {
+	if err := m.checkRanking(); err != nil {
 		return err
 	}
 	if len(m.Picks) == 0 {
@@ -169,8 +173,8 @@ func refuse(format string, args ...any) error {
 	return &gridio.Error{Text: fmt.Sprintf(format, args...), Hint: "gridloom learn makes it anew"}
 }
 
-// checkTrees refuses models that cannot rank here.
-func (m *Model) checkTrees() error {
+// checkRanking refuses models that cannot rank here.
+func (m *Model) checkRanking() error {
 	switch {
 	case m.Version != ModelVersion:
 		return refuse("the model is of version %d, and this Gridloom knows %d", m.Version, ModelVersion)
@@ -186,15 +190,47 @@ func (m *Model) checkTrees() error {
 	if len(m.Features) != len(now) {
 		return refuse("the model has %d features, and this Gridloom %d", len(m.Features), len(now))
 	}
-	for _, t := range m.Speed.Trees {
+	trees := func(b *learn.Boosted, features int) error {
+		if err := checkTrees(b, features); err != nil {
+			return refuse("%v", err)
+		}
+		return nil
+	}
+	if err := trees(m.Speed, len(now)); err != nil {
+		return err
+	}
+	if r := m.Resources; r != nil {
+		for _, b := range []*learn.Boosted{r.Registers, r.Spills} {
+			if err := trees(b, len(now)); err != nil {
+				return err
+			}
+		}
+	}
+	if x := m.Second; x != nil {
+		if !slices.Equal(x.Features, SecondFeatures()) {
+			return refuse("the second level of the model has other features than this Gridloom")
+		}
+		if err := trees(x.Speed, len(x.Features)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkTrees refuses trees that lead nowhere, or that ask about more features than there are.
+func checkTrees(b *learn.Boosted, features int) error {
+	if b == nil {
+		return errors.New("the model is not complete")
+	}
+	for _, t := range b.Trees {
 		for i, n := range t {
-			if n.Feature < 0 || n.Feature >= len(now) || n.Low != 0 && (n.Low <= i || n.Low >= len(t) || n.High <= i ||
+			if n.Feature < 0 || n.Feature >= features || n.Low != 0 && (n.Low <= i || n.Low >= len(t) || n.High <= i ||
 				n.High >= len(t)) {
-				return refuse("a tree of the model is damaged")
+				return errors.New("a tree of the model is damaged")
 			}
 		}
 		if len(t) == 0 {
-			return refuse("a tree of the model is empty")
+			return errors.New("a tree of the model is empty")
 		}
 	}
 	return nil

@@ -28,6 +28,14 @@ func speedOf(k *Kernel, c schedule.Config) float64 {
 	return 0.2 + 0.2*math.Log2(v)/(1+0.1*float64(len(k.Call.Arrays))) + 0.4*math.Min(1, n/256)
 }
 
+// takenBy is a made-up compiler: each cell of a thread takes four registers, and what has no register spills.
+func takenBy(k *Kernel, c schedule.Config) session.Resources {
+	set := k.Space.ByRole(c)
+	cells := set.Int(schedule.Vector, 1) * set.Int(schedule.BlockedUnroll, 1) * set.Int(schedule.CyclicUnroll, 1)
+	need, most := 20+4*int(cells), int(Available(set, k.Target.Machine))
+	return session.Resources{Registers: min(need, most), Spills: 4 * max(0, need-most)}
+}
+
 // recordings are kernels with made-up times.
 func recordings(t testing.TB, trials int, names ...string) []*Recorded {
 	t.Helper()
@@ -41,6 +49,7 @@ func recordings(t testing.TB, trials int, names ...string) []*Recorded {
 		r := &Recorded{Kernel: kernels[0], Device: "A GPU", API: "cuda", DeviceName: "A GPU", Best: math.Inf(1)}
 		for i, c := range Candidates(r.Space, trials) {
 			x := Trial{Config: c, Seconds: 1e-3 / speedOf(r.Kernel, c)}
+			x.Resources = takenBy(r.Kernel, c)
 			if i%17 == 3 {
 				x.Seconds = 0
 			} else {
@@ -197,6 +206,30 @@ func TestBadModels(t *testing.T) {
 	for _, text := range []string{"", "no gzip", other.String(), other.String()[:20]} {
 		if _, err := ReadModel(strings.NewReader(text)); err == nil {
 			t.Errorf("%.10q is read as a model", text)
+		}
+	}
+}
+
+// So is one with a part that cannot be used.
+func TestBadParts(t *testing.T) {
+	m, _ := trained(t)
+	for _, c := range []struct {
+		want   string
+		damage func(*Model)
+	}{
+		{"damaged", func(m *Model) {
+			r := *m.Resources
+			r.Spills = &learn.Boosted{Trees: []learn.RegressionTree{{{Feature: 1 << 20, Low: 1, High: 2}, {}, {}}}}
+			m.Resources = &r
+		}},
+		{"not complete", func(m *Model) { m.Resources = &Resources{Registers: m.Resources.Registers} }},
+		{"second level", func(m *Model) { m.Second = &Second{m.Second.Features[1:], m.Second.Speed} }},
+		{"not complete", func(m *Model) { m.Second = &Second{m.Second.Features, nil} }},
+	} {
+		bad := *m
+		c.damage(&bad)
+		if err := bad.check(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", c.want, err)
 		}
 	}
 }

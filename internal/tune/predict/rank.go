@@ -13,6 +13,8 @@ import (
 type Ranked struct {
 	Config   schedule.Config `json:"-"`
 	Fraction float64         `json:"predicted"`
+	// Needs are what it is predicted to take; nil if the model does not tell, or for those far from the first.
+	Needs *Needs `json:"needs,omitempty"`
 }
 
 // Ranked configurations are chosen from so many candidates.
@@ -34,11 +36,27 @@ func (m *Model) Rank(k *Kernel) []Ranked {
 			candidates = append(candidates, c)
 		}
 	}
-	return m.rank(candidates, program, of)
+	order, rows := m.order(candidates, program, of)
+	ranked := make([]Ranked, len(order))
+	for i, x := range order {
+		ranked[i] = Ranked{Config: candidates[x.index], Fraction: x.fraction}
+	}
+	first := ranked[:min(finalists, len(ranked))]
+	if m.Resources != nil {
+		resources, width := m.Resources.given(k, program), len(m.Features)-len(program)
+		for i := range first {
+			at := order[i].row * width
+			n := resources.needs(first[i].Config, rows[at:at+width])
+			first[i].Needs = &n
+		}
+	}
+	spillingLast(first)
+	falling(ranked)
+	return ranked
 }
 
-// rank orders configurations that are described by features.
-func (m *Model) rank(list []schedule.Config, program []float64, of *features.Configurations) []Ranked {
+// order orders configurations, and returns the features of those that are left at the end: all but the program's.
+func (m *Model) order(list []schedule.Config, program []float64, of *features.Configurations) ([]scored, []float64) {
 	width := len(m.Features) - len(program)
 	speed := m.Speed.Given(program)
 	rows := make([]float64, 0, len(list)*width)
@@ -73,13 +91,7 @@ func (m *Model) rank(list []schedule.Config, program []float64, of *features.Con
 		})
 		asked = trees
 	}
-	ranked := make([]Ranked, len(list))
-	most := 1.0 // no candidate has more than those before it
-	for i, x := range order {
-		most = min(most, max(0, x.fraction))
-		ranked[i] = Ranked{list[x.index], most}
-	}
-	return ranked
+	return order, rows
 }
 
 // scored is a candidate under way.
@@ -88,6 +100,23 @@ type scored struct {
 	row      int     // of its features, among those that are left
 	sum      float64 // of the trees that were asked
 	fraction float64 // that these predict
+}
+
+// spillingLast moves those that are likely to spill behind all others, in their order. Speed knows that spilling is
+// slow, but not that a compiler's code is refused where it spills and reads images or copies in bulk.
+func spillingLast(list []Ranked) {
+	slices.SortStableFunc(list, func(a, b Ranked) int { return cmp.Compare(a.spills(), b.spills()) })
+}
+
+func (r *Ranked) spills() int {
+	if r.Needs != nil && r.Needs.MaySpill() {
+		return 1
+	}
+	return 0
+}
+
+func sortRanked(list []Ranked) {
+	slices.SortStableFunc(list, func(a, b Ranked) int { return cmp.Compare(b.Fraction, a.Fraction) })
 }
 
 // Likely returns n configurations at even distances from the best of the ranking, as far as all trees were asked. What

@@ -49,17 +49,32 @@ func Train(ctx context.Context, list []*Recorded, progress func(done, all int)) 
 		Version: ModelVersion, API: list[0].API, Device: list[0].DeviceName, Features: featureNames(),
 		Training: training(all, len(groups)),
 	}
-	if err := m.learn(ctx, all, groups, progress); err != nil {
+	held, err := m.learn(ctx, all, groups, progress)
+	if err != nil {
 		return nil, err
 	}
-	shorten(m.Speed, all)
+	rows := Numbers(all).Rows
+	shorten(m.Speed, rows, 4)
+	if m.Second, err = learnSecond(ctx, all, held); err != nil {
+		return nil, err
+	}
+	if m.Resources, err = LearnResources(all); err != nil {
+		return nil, err
+	}
+	if m.Resources != nil {
+		shorten(m.Resources.Registers, rows, 1)
+		shorten(m.Resources.Spills, rows, 3)
+	}
 	m.describe(all)
 	return m, m.check()
 }
 
 // learn grows the trees of all kernels, and those of all but each part of the groups, whose picks tell what to expect.
-func (m *Model) learn(ctx context.Context, all []*Examples, groups map[string]int, progress func(done, all int)) error {
+// It returns what the latter predict of the trials that they have not learned from, by kernel.
+func (m *Model) learn(ctx context.Context, all []*Examples, groups map[string]int, progress func(done, all int)) (
+	[][]float64, error) {
 	parts := min(folds, len(groups))
+	held := make([][]float64, len(all))
 	picks := make([][]float64, parts)
 	var mutex sync.Mutex
 	done := 0
@@ -78,8 +93,9 @@ func (m *Model) learn(ctx context.Context, all []*Examples, groups map[string]in
 			if part == parts { // nothing was left out
 				m.Speed = b
 			} else {
-				for _, e := range all {
+				for k, e := range all {
 					if out(e) {
+						held[k] = predictedOf(b, e)
 						picks[part] = append(picks[part], rounded(e.firstPick(b), 4))
 					}
 				}
@@ -93,11 +109,20 @@ func (m *Model) learn(ctx context.Context, all []*Examples, groups map[string]in
 		})
 	}
 	if err := work.Wait(); err != nil {
-		return err
+		return nil, err
 	}
 	m.Picks = slices.Concat(picks...)
 	slices.Sort(m.Picks)
-	return nil
+	return held, nil
+}
+
+// predictedOf returns what trees predict of a kernel's trials.
+func predictedOf(b *learn.Boosted, e *Examples) []float64 {
+	var list []float64
+	for _, row := range e.Rows {
+		list = append(list, b.Predict(row))
+	}
+	return list
 }
 
 // without returns the examples that are not left out.
@@ -191,14 +216,13 @@ func (m *Model) distance(a, b []float64) float64 {
 }
 
 // shorten gives the numbers of trees fewer digits: questions the shortest that tell the same examples apart, answers
-// four decimals. A model's file is to be small.
-func shorten(b *learn.Boosted, all []*Examples) {
-	values := make([][]float64, len(all[0].Rows[0]))
+// some decimals. A model's file is to be small.
+func shorten(b *learn.Boosted, rows [][]float64, decimals int) {
+	unit := math.Pow10(decimals)
+	values := make([][]float64, len(rows[0]))
 	for j := range values {
-		for _, e := range all {
-			for _, row := range e.Rows {
-				values[j] = append(values[j], row[j])
-			}
+		for _, row := range rows {
+			values[j] = append(values[j], row[j])
 		}
 		slices.Sort(values[j])
 		values[j] = slices.Compact(values[j])
@@ -207,7 +231,7 @@ func shorten(b *learn.Boosted, all []*Examples) {
 	for _, t := range b.Trees {
 		for i := range t {
 			n := &t[i]
-			n.Value = math.Round(n.Value*1e4) / 1e4
+			n.Value = math.Round(n.Value*unit) / unit
 			if n.Low == 0 {
 				continue
 			}

@@ -78,29 +78,54 @@ func arguments(x *kernel.Launch, b *ir.Binding) map[*kernel.Var]op.Value {
 
 // OfKernel is Lowered for a kernel and its arguments.
 func OfKernel(k *kernel.Kernel, args map[*kernel.Var]op.Value) ([]float64, error) {
+	c, err := countLaunch(k, args)
+	if err != nil {
+		return nil, err
+	}
+	return c.lift(), nil
+}
+
+// launch is a launch of a kernel with what is counted of it.
+type launch struct {
+	of       *kernel.Kernel
+	geometry kernel.Geometry
+	threads  float64 // of the launch
+	shared   int64   // bytes of a block
+	counts
+	lines float64 // of cache, an access and warp
+}
+
+// countLaunch counts a launch.
+func countLaunch(k *kernel.Kernel, args map[*kernel.Var]op.Value) (*launch, error) {
 	g, err := kernel.LaunchGeometry(k, args)
 	if err != nil {
 		return nil, err
 	}
-	_, shared := kernel.SharedOffsets(k)
-	threads := 1.0
-	out := make([]float64, 0, len(OfLowered))
+	l := &launch{of: k, geometry: g, threads: 1}
+	_, l.shared = kernel.SharedOffsets(k)
 	for i, n := range g.Blocks {
-		out = append(out, float64(n*g.Threads[i]))
-		threads *= float64(n * g.Threads[i])
+		l.threads *= float64(n * g.Threads[i])
 	}
-	for _, n := range g.Threads {
-		out = append(out, float64(n))
-	}
-	out = append(out, float64(shared))
 	c, err := countOf(k, args)
 	if err != nil {
 		return nil, fmt.Errorf("the features of a launch cannot be counted: %w", err)
 	}
-	a := c.all()
-	lines := c.linesOf(g.Threads, args)
-	for _, n := range []int64{a.global.stores, a.global.loads, a.local.stores, a.local.loads} {
-		out = append(out, float64(n)/threads)
+	l.counts, l.lines = c.all(), c.linesOf(g.Threads, args)
+	return l, nil
+}
+
+// lift returns Lift's features.
+func (l *launch) lift() []float64 {
+	out := make([]float64, 0, len(OfLowered))
+	for i, n := range l.geometry.Blocks {
+		out = append(out, float64(n*l.geometry.Threads[i]))
 	}
-	return append(out, lines, float64(a.barriers)/threads, float64(a.ifs)/threads, float64(a.bodies)/threads), nil
+	for _, n := range l.geometry.Threads {
+		out = append(out, float64(n))
+	}
+	out = append(out, float64(l.shared))
+	for _, n := range []int64{l.global.stores, l.global.loads, l.local.stores, l.local.loads} {
+		out = append(out, float64(n)/l.threads)
+	}
+	return append(out, l.lines, float64(l.barriers)/l.threads, float64(l.ifs)/l.threads, float64(l.bodies)/l.threads)
 }

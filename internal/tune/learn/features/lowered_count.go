@@ -9,6 +9,7 @@ import (
 type counts struct {
 	global, local         traffic
 	barriers, ifs, bodies int64
+	floats, others        int64 // operations on floating-point numbers, and on all else
 }
 
 // traffic is the accesses to one kind of memory.
@@ -21,6 +22,8 @@ func (c *counts) add(o *counts, times int64) {
 	c.barriers += times * o.barriers
 	c.ifs += times * o.ifs
 	c.bodies += times * o.bodies
+	c.floats += times * o.floats
+	c.others += times * o.others
 }
 
 func (t *traffic) add(o traffic, times int64) {
@@ -198,10 +201,23 @@ func (c *counts) expr(e kernel.Expr, fewest bool) {
 		y.expr(e.Y, fewest)
 		x.global.most(y.global, fewest)
 		x.local.most(y.local, fewest)
+		x.floats, x.others = x.floats+y.floats, x.others+y.others // threads of a warp differ: both are carried out
 		c.add(&x, 1)
+		c.operation(e)
 		return
+	case *kernel.Unary, *kernel.Binary, *kernel.Fma, *kernel.Cast, *kernel.FuncCall, *kernel.Random:
+		c.operation(e)
 	}
 	for _, child := range kernel.Children(e) {
 		c.expr(child, fewest)
+	}
+}
+
+// operation counts an operation, by what comes out of it.
+func (c *counts) operation(e kernel.Expr) {
+	if e.Type().IsFloat() {
+		c.floats++
+	} else {
+		c.others++
 	}
 }

@@ -1,0 +1,138 @@
+package predict
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/tune/learn"
+	"github.com/gridloom/gridloom/internal/tune/learn/features"
+)
+
+// Second is the second level of a ranking: trees that know more of fewer candidates. They have learned from the best of
+// each kernel's trials, by what is counted on the lowered kernels beside all that Speed knows. The first of a ranking
+// are ranked again by the mean of both.
+type Second struct {
+	Features []string       `json:"features"`
+	Speed    *learn.Boosted `json:"speed"` // predicts the fraction
+}
+
+// SecondFeatures are the features of the second level, in their order: those of Speed, and those of the variant.
+func SecondFeatures() []string {
+	list := featureNames()
+	for _, f := range slices.Concat(features.OfLowered, features.OfVariant) {
+		list = append(list, f.Name)
+	}
+	return list
+}
+
+// secondOptions are those of the trees.
+var secondOptions = learn.BoostedOptions{
+	Trees: 200, Depth: 7, Rate: 0.08, Part: 0.5, Features: 15, Leaf: 8, Seed: 2, Runs: 1,
+}
+
+// secondPart is the part of each kernel's trials that the second level learns from: one in so many, those of the best
+// predictions. Others are never among the first, and to lower them would take long.
+const secondPart = 3
+
+// learnSecond learns the second level. held has what was predicted of each trial by trees that had not learned from the
+// kernel's stencil. It is nil if nothing can be lowered.
+func learnSecond(ctx context.Context, all []*Examples, held [][]float64) (*Second, error) {
+	n := &learn.Numbers{Features: SecondFeatures()}
+	for k, e := range all {
+		if e.Target.Kind() != lower.GPU {
+			continue
+		}
+		first := make([]int, len(e.Trials))
+		for i := range first {
+			first[i] = i
+		}
+		slices.SortStableFunc(first, func(a, b int) int { return cmp.Compare(held[k][b], held[k][a]) })
+		first = first[:(len(first)+secondPart-1)/secondPart]
+		configs := make([]schedule.Config, len(first))
+		for j, i := range first {
+			configs[j] = e.Trials[i].Config
+		}
+		variants, err := e.variants(ctx, configs)
+		if err != nil {
+			return nil, err
+		}
+		for j, i := range first {
+			if variants[j] != nil {
+				n.Rows = append(n.Rows, slices.Concat(e.Rows[i], variants[j]))
+				n.Targets = append(n.Targets, e.Targets[i])
+			}
+		}
+	}
+	if len(n.Rows) == 0 {
+		return nil, nil
+	}
+	speed, err := learn.NewBoosted(n, secondOptions)
+	if err != nil {
+		return nil, err
+	}
+	shorten(speed, n.Rows, 4)
+	return &Second{n.Features, speed}, nil
+}
+
+// LoweredCandidates is how many of a ranking are ranked again, unless a user wants others. The gain was measured for
+// about as many (docs/performance-log.md), and to lower them takes a core one or two seconds.
+const LoweredCandidates = 20
+
+// Chosen is the ranking that a plan is taken from without a measurement: by both levels, where the model has them.
+func (m *Model) Chosen(ctx context.Context, k *Kernel) ([]Ranked, error) {
+	list := m.Rank(k)
+	if m.Second == nil {
+		return list, nil
+	}
+	return m.RankLowered(ctx, k, list, LoweredCandidates)
+}
+
+// RankLowered ranks the first n of a ranking of Rank's again, by features of their lowered kernels. Those that cannot
+// be lowered are dropped: a block has less memory than they take. All others follow in their order. A model without a
+// second level keeps the order of the first, and kernels of processors keep all of it.
+func (m *Model) RankLowered(ctx context.Context, k *Kernel, ranked []Ranked, n int) ([]Ranked, error) {
+	if k.Target.Kind() != lower.GPU {
+		return ranked, nil
+	}
+	n = min(n, len(ranked))
+	configs := make([]schedule.Config, n)
+	for i := range configs {
+		configs[i] = ranked[i].Config
+	}
+	variants, err := k.variants(ctx, configs)
+	if err != nil {
+		return nil, err
+	}
+	program, of := k.describe()
+	list := make([]Ranked, 0, len(ranked))
+	for i, v := range variants {
+		if v == nil {
+			continue
+		}
+		x := ranked[i]
+		if m.Second != nil {
+			row := of.Append(slices.Clone(program), x.Config)
+			x.Fraction = (m.Speed.Predict(row) + m.Second.Speed.Predict(slices.Concat(row, v))) / 2
+		}
+		list = append(list, x)
+	}
+	if m.Second != nil {
+		sortRanked(list)
+		spillingLast(list)
+	}
+	list = append(list, ranked[n:]...)
+	falling(list)
+	return list, nil
+}
+
+// falling bounds fractions: no candidate has more than those before it, and none more than all or less than nothing.
+func falling(list []Ranked) {
+	most := 1.0
+	for i := range list {
+		most = min(most, max(0, list[i].Fraction))
+		list[i].Fraction = most
+	}
+}
