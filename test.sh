@@ -76,6 +76,7 @@ alone='TestFormerSpellings|TestLocalsOutliveTheirSources'
 alone="$alone|TestConformance/(Bombs|FilterIsDefined|FormerSpellings|BadFiles)"
 alone="$alone|TestModels|TestNothingToLearn|TestMeasuredScenarios"
 alone="$alone|TestTrain$|TestModelFile|TestBuiltin|TestPattern|TestCandidates|TestRankByFirstTrees"
+alone="$alone|TestLikely|TestBadModels|TestResources|TestNoResources|TestRankLowered|TestBadParts|TestWriteRecordings"
 CGO_ENABLED=1 go test -race -skip "$alone" -timeout 80m $concurrent
 
 # Go fuzzes one function at a time; what it finds it writes to testdata/fuzz. So many

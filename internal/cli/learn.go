@@ -56,7 +56,7 @@ func (c *learnCmd) Run(a *app) error {
 		r.Store = kept
 	}
 	if !c.Quiet {
-		r.Progress = func(done, all int) { fmt.Fprintf(a.stderr, "%d of %d parts are learned\n", done, all) }
+		r.Progress = func(done, all int) { fmt.Fprintf(a.stderr, "%d of %d steps of learning are done\n", done, all) }
 	}
 	m, err := engine.Learn(a.ctx, r)
 	if err != nil {

@@ -37,12 +37,15 @@ var secondOptions = learn.BoostedOptions{
 // predictions. Others are never among the first, and to lower them would take long.
 const secondPart = 3
 
+// isLowered reports whether the second level learns from the kernel.
+func (e *Examples) isLowered() bool { return e.Target.Kind() == lower.GPU }
+
 // learnSecond learns the second level. held has what was predicted of each trial by trees that had not learned from the
 // kernel's stencil. It is nil if nothing can be lowered.
-func learnSecond(ctx context.Context, all []*Examples, held [][]float64) (*Second, error) {
+func learnSecond(ctx context.Context, all []*Examples, held [][]float64, done func()) (*Second, error) {
 	n := &learn.Numbers{Features: SecondFeatures()}
 	for k, e := range all {
-		if e.Target.Kind() != lower.GPU {
+		if !e.isLowered() {
 			continue
 		}
 		first := make([]int, len(e.Trials))
@@ -65,6 +68,7 @@ func learnSecond(ctx context.Context, all []*Examples, held [][]float64) (*Secon
 				n.Targets = append(n.Targets, e.Targets[i])
 			}
 		}
+		done()
 	}
 	if len(n.Rows) == 0 {
 		return nil, nil

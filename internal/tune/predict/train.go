@@ -49,13 +49,14 @@ func Train(ctx context.Context, list []*Recorded, progress func(done, all int)) 
 		Version: ModelVersion, API: list[0].API, Device: list[0].DeviceName, Features: featureNames(),
 		Training: training(all, len(groups)),
 	}
-	held, err := m.learn(ctx, all, groups, progress)
+	steps := stepsOf(all, len(groups), progress)
+	held, err := m.learn(ctx, all, groups, steps.next)
 	if err != nil {
 		return nil, err
 	}
 	rows := Numbers(all).Rows
 	shorten(m.Speed, rows, 4)
-	if m.Second, err = learnSecond(ctx, all, held); err != nil {
+	if m.Second, err = learnSecond(ctx, all, held, steps.next); err != nil {
 		return nil, err
 	}
 	if m.Resources, err = LearnResources(all); err != nil {
@@ -69,15 +70,38 @@ func Train(ctx context.Context, list []*Recorded, progress func(done, all int)) 
 	return m, m.check()
 }
 
+// steps are those of learning a model: each set of trees, and each kernel that is lowered for the second level.
+type steps struct {
+	mutex     sync.Mutex
+	done, all int
+	progress  func(done, all int) // or nil
+}
+
+func stepsOf(all []*Examples, groups int, progress func(done, all int)) *steps {
+	s := &steps{all: min(folds, groups) + 1, progress: progress}
+	for _, e := range all {
+		if e.isLowered() {
+			s.all++
+		}
+	}
+	return s
+}
+
+// next tells that one more is done.
+func (s *steps) next() {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.done++; s.progress != nil {
+		s.progress(s.done, s.all)
+	}
+}
+
 // learn grows the trees of all kernels, and those of all but each part of the groups, whose picks tell what to expect.
 // It returns what the latter predict of the trials that they have not learned from, by kernel.
-func (m *Model) learn(ctx context.Context, all []*Examples, groups map[string]int, progress func(done, all int)) (
-	[][]float64, error) {
+func (m *Model) learn(ctx context.Context, all []*Examples, groups map[string]int, done func()) ([][]float64, error) {
 	parts := min(folds, len(groups))
 	held := make([][]float64, len(all))
 	picks := make([][]float64, parts)
-	var mutex sync.Mutex
-	done := 0
 	var work errgroup.Group
 	work.SetLimit(runtime.GOMAXPROCS(0))
 	for part := range parts + 1 {
@@ -100,11 +124,7 @@ func (m *Model) learn(ctx context.Context, all []*Examples, groups map[string]in
 					}
 				}
 			}
-			mutex.Lock()
-			defer mutex.Unlock()
-			if done++; progress != nil {
-				progress(done, parts+1)
-			}
+			done()
 			return nil
 		})
 	}
