@@ -10,12 +10,11 @@ import (
 )
 
 type benchLearning struct {
-	record     `embed:""`
-	Recordings string   `required:"" help:"The folder of the recordings, as gridloom record makes them." placeholder:"DIR"`
-	Picks      []string `help:"Also sum up what bench picks has measured and left in these files." placeholder:"FILE"`
-	Lockbox    string   `help:"Judge on the recordings in this folder alone, which no choice was made by, and add the rows to the file of --json, a run after the other." placeholder:"DIR"`
-	Device     string   `help:"Only what was measured on this device: a part of its name." placeholder:"NAME"`
-	modelsFlag `embed:""`
+	record       `embed:""`
+	Picks        []string `help:"Also sum up what bench picks has measured and left in these files." placeholder:"FILE"`
+	Lockbox      string   `help:"Judge on the recordings in this folder alone, which no choice was made by, and add the rows to the file of --json, a run after the other." placeholder:"DIR"`
+	Device       string   `help:"Only what was measured on this device: a part of its name." placeholder:"NAME"`
+	heldOutFlags `embed:""`
 }
 
 func (c *benchLearning) Help() string {
@@ -41,11 +40,7 @@ func (c *benchLearning) Run(a *app) error {
 		}
 		live = append(live, list)
 	}
-	list, err := engine.Recordings(a.ctx, c.Recordings, c.Device)
-	if err != nil {
-		return err
-	}
-	models, err := c.heldOut(list)
+	models, err := c.heldOut(a.ctx, c.Device)
 	if err != nil {
 		return err
 	}

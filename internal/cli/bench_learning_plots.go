@@ -3,18 +3,16 @@ package cli
 import (
 	"io"
 
-	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/run/gridio"
 	"github.com/gridloom/gridloom/internal/serve/report"
 	"github.com/gridloom/gridloom/internal/tune/eval/learning"
 )
 
 type benchLearningPlots struct {
-	record     `embed:""`
-	Recordings string `required:"" help:"The folder of the recordings, as gridloom record makes them." placeholder:"DIR"`
-	Out        string `required:"" help:"The page to write." placeholder:"FILE"`
-	Device     string `help:"Only what was measured on this device: a part of its name." placeholder:"NAME"`
-	modelsFlag `embed:""`
+	record       `embed:""`
+	Out          string `required:"" help:"The page to write." placeholder:"FILE"`
+	Device       string `help:"Only what was measured on this device: a part of its name." placeholder:"NAME"`
+	heldOutFlags `embed:""`
 }
 
 func (c *benchLearningPlots) Help() string {
@@ -32,11 +30,7 @@ func (c *benchLearningPlots) Run(a *app) error {
 	if err := gridio.CheckFile(c.Out); err != nil {
 		return err
 	}
-	list, err := engine.Recordings(a.ctx, c.Recordings, c.Device)
-	if err != nil {
-		return err
-	}
-	models, err := c.heldOut(list)
+	models, err := c.heldOut(a.ctx, c.Device)
 	if err != nil {
 		return err
 	}

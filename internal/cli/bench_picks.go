@@ -16,30 +16,15 @@ import (
 )
 
 type benchPicks struct {
-	Recordings string   `required:"" help:"The folder of the recordings to learn from, as gridloom record makes them." placeholder:"DIR"`
-	JSON       string   `name:"json" required:"" help:"The file of the rows: what stands there is not measured again." placeholder:"FILE"`
-	Record     string   `required:"" help:"The folder for recordings of what is measured, so that models may learn from it later." placeholder:"DIR"`
-	Program    []string `help:"Only the kernels of these programs." placeholder:"NAME"`
-	Search     int      `help:"Also search each kernel with so many trials, without and with a prior." placeholder:"TRIALS"`
-	Prior      int      `default:"10" help:"Configurations of a model that the second search begins with. Default: 10." placeholder:"N"`
-	Most       int      `default:"50" help:"Picks of a model that are measured where none of the first ten is near the best. Default: 50." placeholder:"N"`
-	From       string   `help:"The device whose recordings are learned from: a part of its name. Default: the one that is measured on." placeholder:"NAME"`
-	modelsFlag `embed:""`
-	sliceFlags `embed:""`
-}
-
-// modelsFlag names where models are kept that were made without a part of the kernels.
-type modelsFlag struct {
-	Models string `help:"A folder in which models are kept that were made without a part of the kernels, so that they are made once." placeholder:"DIR"`
-}
-
-// heldOut prepares such models.
-func (f *modelsFlag) heldOut(list []*predict.Recorded) (*learning.HeldOut, error) {
-	h := learning.NewHeldOut(list)
-	if h.Folder = f.Models; f.Models == "" {
-		return h, nil
-	}
-	return h, os.MkdirAll(f.Models, 0o777)
+	JSON         string   `name:"json" required:"" help:"The file of the rows: what stands there is not measured again." placeholder:"FILE"`
+	Record       string   `required:"" help:"The folder for recordings of what is measured, so that models may learn from it later." placeholder:"DIR"`
+	Program      []string `help:"Only the kernels of these programs." placeholder:"NAME"`
+	Search       int      `help:"Also search each kernel with so many trials, without and with a prior." placeholder:"TRIALS"`
+	Prior        int      `default:"10" help:"Configurations of a model that the second search begins with. Default: 10." placeholder:"N"`
+	Most         int      `default:"50" help:"Picks of a model that are measured where none of the first ten is near the best. Default: 50." placeholder:"N"`
+	From         string   `help:"The device whose recordings are learned from: a part of its name. Default: the one that is measured on." placeholder:"NAME"`
+	heldOutFlags `embed:""`
+	sliceFlags   `embed:""`
 }
 
 func (c *benchPicks) Help() string {
@@ -82,11 +67,7 @@ func (c *benchPicks) Run(a *app) error {
 			return usage("--json %s: its rows are of %s, and this is %s", c.JSON, l.Device, on.Name)
 		}
 	}
-	list, err := engine.Recordings(a.ctx, c.Recordings, cmp.Or(c.From, on.Name))
-	if err != nil {
-		return err
-	}
-	models, err := c.heldOut(list)
+	models, err := c.heldOut(a.ctx, cmp.Or(c.From, on.Name))
 	if err != nil {
 		return err
 	}
