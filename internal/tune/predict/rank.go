@@ -61,32 +61,30 @@ func (m *Model) order(list []schedule.Config, program []float64, of *features.Co
 	speed := m.Speed.Given(program)
 	rows := make([]float64, 0, len(list)*width)
 	order := make([]scored, len(list))
-	sums := make([]float64, len(list)) // in that order
 	for i, c := range list {
 		rows = of.Append(rows, c)
-		order[i].index, sums[i] = i, speed.Start()
+		order[i] = scored{index: i, row: i, sum: speed.Start()}
 	}
+	sums := make([]float64, len(list))
 	asked := 0
 	for _, s := range screens {
-		n, trees := min(s.most, len(order)), min(s.trees, speed.Trees())
-		if n < len(list) { // what is left lies side by side
-			left := make([]float64, 0, n*width)
-			for i := range n {
-				left = append(left, rows[order[i].row*width:(order[i].row+1)*width]...)
-				order[i].row, sums[i] = i, order[i].sum
+		first, trees := order[:min(s.most, len(order))], min(s.trees, speed.Trees())
+		if asked > 0 { // what is left lies side by side, in its order
+			left := make([]float64, 0, len(first)*width)
+			for i := range first {
+				left = append(left, rows[first[i].row*width:(first[i].row+1)*width]...)
+				first[i].row = i
 			}
 			rows = left
-		} else {
-			for i := range order {
-				order[i].row = i
-			}
 		}
-		speed.Add(sums[:n], rows, width, asked, trees)
-		for i := range n {
-			order[i].sum = sums[i]
-			order[i].fraction = speed.Scaled(sums[i], trees)
+		for i, x := range first {
+			sums[i] = x.sum
 		}
-		slices.SortFunc(order[:n], func(a, b scored) int {
+		speed.Add(sums[:len(first)], rows, width, asked, trees)
+		for i := range first {
+			first[i].sum, first[i].fraction = sums[i], speed.Scaled(sums[i], trees)
+		}
+		slices.SortFunc(first, func(a, b scored) int {
 			return cmp.Or(cmp.Compare(b.fraction, a.fraction), cmp.Compare(a.index, b.index))
 		})
 		asked = trees

@@ -78,3 +78,35 @@ func TestLikely(t *testing.T) {
 		}
 	}
 }
+
+// A list that is no longer than what the last screens keep has the order of all trees, and each candidate what these
+// predict of it.
+func TestOrderOfFew(t *testing.T) {
+	m, err := Builtin(&session.Device{API: "cuda", Name: "NVIDIA H200"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := synth.FindKernel("star-zy-r2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := kernelsOf(t, "star-zy-r2", s.Source([3]int{64, 64, 64}, 1))[0]
+	program, of := k.describe()
+	for _, n := range []int{1, 2, 40, finalists, finalists + 1, 2500, 2501} {
+		list := Candidates(k.Space, n)
+		order, rows := m.order(list, program, of)
+		width := len(m.Features) - len(program)
+		for i, x := range order[:min(n, finalists)] {
+			row := of.Of(list[x.index])
+			if want := m.Speed.Predict(slices.Concat(program, row)); x.fraction != want {
+				t.Fatalf("%d candidates: the %d. has %v, not %v", n, i+1, x.fraction, want)
+			}
+			if !slices.Equal(rows[x.row*width:(x.row+1)*width], row) {
+				t.Fatalf("%d candidates: the %d. has the features of another", n, i+1)
+			}
+			if i > 0 && x.fraction > order[i-1].fraction {
+				t.Fatalf("%d candidates: not in order", n)
+			}
+		}
+	}
+}
