@@ -113,7 +113,7 @@ func (c *emitCmd) predict(a *app, src *diag.Source, r *engine.EmitRequest) error
 	if err != nil {
 		return err
 	}
-	p, err := r.Predict(b, t, c.Model)
+	p, err := r.Predict(a.ctx, b, t, c.Model)
 	if unbound, ok := errors.AsType[*engine.Unbound](err); ok {
 		return a.unfit(exitUsage, src, unbound.List)
 	}

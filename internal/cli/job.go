@@ -311,7 +311,7 @@ func (j *job) predict() error {
 	if j.NoModel {
 		return nil
 	}
-	p, err := j.Job.Model(j.runCmd.Model)
+	p, err := j.Job.Model(j.ctx, j.runCmd.Model)
 	if p == nil || err != nil {
 		return err
 	}

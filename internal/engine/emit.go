@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
 
@@ -79,9 +80,9 @@ func (e *Emission) Library() ([]emit.File, error) {
 }
 
 // Predict gives a request without a plan that of a model, from a file or the one of the machine that comes with
-// Gridloom: what is expected to be the fastest for a program
-// at some sizes among the kernels that take any. The prediction is nil if no kernel has a choice.
-func (r *EmitRequest) Predict(at *ir.Binding, t *target.Target, model string) (*Prediction, error) {
+// Gridloom: what is expected to be the fastest for a program at some sizes among the kernels that take any. The
+// prediction is nil if no kernel has a choice.
+func (r *EmitRequest) Predict(ctx context.Context, at *ir.Binding, t *target.Target, model string) (*Prediction, error) {
 	m, err := modelOn(t, model)
 	if err != nil {
 		return nil, err
@@ -101,7 +102,7 @@ func (r *EmitRequest) Predict(at *ir.Binding, t *target.Target, model string) (*
 	if err != nil {
 		return nil, err
 	}
-	plan, p, err := byModel(m, at, t, any, usual, func(plan schedule.Plan) bool {
+	plan, p, err := byModel(ctx, m, at, t, any, usual, func(plan schedule.Plan) bool {
 		one := *r
 		one.Plan, one.After = plan, nil
 		_, err := Emit(one)

@@ -105,7 +105,7 @@ const mostTried = 10
 // Model gives a job without a plan that of a model, from a file or, if path is empty, of its device that comes with
 // Gridloom: of each kernel the configuration that is expected to be the fastest among those that fit. Kernels that are
 // unlike all that the model has learned from keep their usual ones. The prediction is nil if there is no model.
-func (j *Job) Model(path string) (*Prediction, error) {
+func (j *Job) Model(ctx context.Context, path string) (*Prediction, error) {
 	if j.Origin != Usual || j.Device.Reference() {
 		return nil, nil
 	}
@@ -117,7 +117,7 @@ func (j *Job) Model(path string) (*Prediction, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan, p, err := byModel(m, j.Bound, j.Device.Target, j.Plan, usual, func(plan schedule.Plan) bool {
+	plan, p, err := byModel(ctx, m, j.Bound, j.Device.Target, j.Plan, usual, func(plan schedule.Plan) bool {
 		one := *j
 		one.Plan = plan
 		return one.Fits() == nil
@@ -131,7 +131,7 @@ func (j *Job) Model(path string) (*Prediction, error) {
 // byModel puts into a plan, of each kernel that the model knows the like of, the configuration that is expected to be
 // the fastest among those with which the plan fits. What stays is part of all of them. The prediction is nil if no
 // kernel has a choice.
-func byModel(m *predict.Model, b *ir.Binding, t *target.Target, stays, plan schedule.Plan,
+func byModel(ctx context.Context, m *predict.Model, b *ir.Binding, t *target.Target, stays, plan schedule.Plan,
 	fits func(schedule.Plan) bool) (schedule.Plan, *Prediction, error) {
 	kernels, err := predict.KernelsOf(b, t, stays)
 	if err != nil || len(kernels) == 0 {
@@ -143,7 +143,7 @@ func byModel(m *predict.Model, b *ir.Binding, t *target.Target, stays, plan sche
 			out.Far++
 			continue
 		}
-		list, err := m.Chosen(context.Background(), k)
+		list, err := m.Chosen(ctx, k)
 		if err != nil {
 			return plan, nil, err
 		}
@@ -202,8 +202,9 @@ func Predict(ctx context.Context, r PredictRequest) ([]Predicted, error) {
 			p.Top = append(p.Top, PredictedConfig{x.Config.String(), x.Fraction, x.Needs,
 				m.Reasons(k, x.Config, r.Why)})
 		}
+		roles := k.Space.Roles()
 		for _, x := range ranked {
-			form := predict.FormOf(k.Space.ByRole(x.Config), x.Config.Family)
+			form := predict.FormOf(roles.Of(x.Config), x.Config.Family)
 			if !slices.ContainsFunc(p.Forms, func(f PredictedForm) bool { return f.Form == form }) {
 				p.Forms = append(p.Forms, PredictedForm{form, x.Fraction, x.Config.String()})
 			}

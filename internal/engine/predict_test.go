@@ -56,7 +56,7 @@ func TestJobByModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := j.Model("")
+	p, err := j.Model(t.Context(), "")
 	if err != nil || p == nil {
 		t.Fatalf("%v, %v", p, err)
 	}
@@ -69,7 +69,7 @@ func TestJobByModel(t *testing.T) {
 		}
 	}
 	again := paperJob(t, "h200", twoKernels)
-	if _, err := again.Model(""); err != nil || again.PlanText() != j.PlanText() {
+	if _, err := again.Model(t.Context(), ""); err != nil || again.PlanText() != j.PlanText() {
 		t.Errorf("another time the plan is %s", again.Plan)
 	}
 	if !slices.ContainsFunc(j.Alternatives(), func(p schedule.Plan) bool { return p.String() == usual.String() }) {
@@ -80,12 +80,12 @@ func TestJobByModel(t *testing.T) {
 // A plan that the user has chosen, and a device without a model, stay as they are.
 func TestJobWithoutModel(t *testing.T) {
 	j := paperJob(t, "a100", twoKernels)
-	if p, err := j.Model(""); p != nil || err != nil || j.Origin != Usual {
+	if p, err := j.Model(t.Context(), ""); p != nil || err != nil || j.Origin != Usual {
 		t.Errorf("a device without a model: %v, %v", p, err)
 	}
 	j = paperJob(t, "h200", twoKernels)
 	j.Plan, j.Origin = schedule.Plan{Every: schedule.Config{Family: "cells"}}, Chosen
-	if p, err := j.Model(""); p != nil || err != nil || j.Origin != Chosen {
+	if p, err := j.Model(t.Context(), ""); p != nil || err != nil || j.Origin != Chosen {
 		t.Errorf("a chosen plan: %v, %v", p, err)
 	}
 }
@@ -129,7 +129,7 @@ func TestTunePrior(t *testing.T) {
 // A kernel that is unlike all that the model has learned from keeps its usual configuration.
 func TestJobFarFromAll(t *testing.T) {
 	j := paperJob(t, "h200", strings.ReplaceAll(twoKernels, "= 256", "= 4"))
-	p, err := j.Model("")
+	p, err := j.Model(t.Context(), "")
 	if err != nil || p == nil || p.Far != 2 || p.Kernels != 0 || j.Origin != Usual || j.Plan.String() != "" {
 		t.Errorf("%+v, %v, plan %s", p, err, j.Plan)
 	}
@@ -184,7 +184,7 @@ func TestPredictLowered(t *testing.T) {
 		}
 	}
 	// A plan by prediction takes the first of both levels.
-	p, err := j.Model(r.Model)
+	p, err := j.Model(t.Context(), r.Model)
 	if err != nil || p == nil || p.Kernels != 2 {
 		t.Fatalf("%+v, %v", p, err)
 	}

@@ -308,6 +308,26 @@ type ByRole struct {
 	at     [roleCount]uint8 // by role, the place of its value, counted from 1; 0 if none is set
 }
 
+// FamilyRoles are the roles of a space's families by their names: many configurations are asked about by them.
+type FamilyRoles map[string]*Roles
+
+// Roles returns how all families call their parameters.
+func (s Space) Roles() FamilyRoles {
+	all := FamilyRoles{}
+	for i := range s.Families {
+		all[s.Families[i].Name] = s.Families[i].Roles()
+	}
+	return all
+}
+
+// Of returns a configuration by its roles; without any if its family is not known.
+func (f FamilyRoles) Of(c Config) ByRole {
+	if r := f[c.Family]; r != nil {
+		return r.Of(c)
+	}
+	return ByRole{}
+}
+
 // ByRole returns a configuration of the space by its roles.
 func (s Space) ByRole(c Config) ByRole {
 	if f := s.Family(c.Family); f != nil {

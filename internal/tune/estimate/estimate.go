@@ -24,8 +24,8 @@ import (
 type Model struct {
 	gpu      *machine.GPU
 	space    schedule.Space
-	roles    map[string]*schedule.Roles // by family
-	units    float64                    // multiprocessors
+	roles    schedule.FamilyRoles
+	units    float64 // multiprocessors
 	axes     []string
 	extent   []int64
 	low      []int64 // halo by axis, both sides together
@@ -46,12 +46,9 @@ func New(b *ir.Binding, call *ir.Call, m *machine.Machine, space schedule.Space)
 	p := b.Program
 	f := analysis.Analyze(p, b).Call(call)
 	e := &Model{
-		gpu: m.GPU, units: float64(max(1, m.Units)), axes: p.Axes, space: space, roles: map[string]*schedule.Roles{},
+		gpu: m.GPU, units: float64(max(1, m.Units)), axes: p.Axes, space: space, roles: space.Roles(),
 		extent: make([]int64, len(p.Axes)), low: make([]int64, len(p.Axes)), bytes: f.Traffic.Compulsory, pressure: 1,
 		sampled: max(leastSampled, min(mostSampled, sampledStatements/max(1, len(call.Body)))),
-	}
-	for i := range space.Families {
-		e.roles[space.Families[i].Name] = space.Families[i].Roles()
 	}
 	for _, a := range f.Arrays {
 		e.arrays++
@@ -90,21 +87,13 @@ type kernelShape struct {
 	stream     int     // axis; -1 if there is none
 }
 
-// set returns a configuration by its roles.
-func (e *Model) set(c schedule.Config) schedule.ByRole {
-	if r := e.roles[c.Family]; r != nil {
-		return r.Of(c)
-	}
-	return schedule.ByRole{}
-}
-
 // usualThreads are taken for the threads of a block where a configuration does not
 // tell.
 const usualThreads = 256
 
 // shape derives the shape of a kernel.
 func (e *Model) shape(c schedule.Config) kernelShape {
-	set := e.set(c)
+	set := e.roles.Of(c)
 	on := set.Shape(e.axes)
 	f := kernelShape{
 		stream: on.Stream, tile: make([]int64, len(e.axes)), plane: 1, cells: 1,

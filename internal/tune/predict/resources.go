@@ -68,17 +68,18 @@ func LearnResources(all []*Examples) (*Resources, error) {
 // givenResources are Resources for one kernel: the features of its program are known.
 type givenResources struct {
 	registers, spills *learn.Given
-	of                *Kernel
+	roles             schedule.FamilyRoles
+	on                *machine.Machine
 }
 
 // given prepares predictions for a kernel.
 func (m *Resources) given(k *Kernel, program []float64) *givenResources {
-	return &givenResources{m.Registers.Given(program), m.Spills.Given(program), k}
+	return &givenResources{m.Registers.Given(program), m.Spills.Given(program), k.Space.Roles(), k.Target.Machine}
 }
 
 // needs predicts what a configuration takes, by its features.
 func (g *givenResources) needs(c schedule.Config, row []float64) Needs {
-	most := Available(g.of.Space.ByRole(c), g.of.Target.Machine)
+	most := Available(g.roles.Of(c), g.on)
 	return Needs{
 		Registers: math.Round(min(most, max(1, g.registers.Predict(row)))),
 		Spills:    min(1, max(0, g.spills.Predict(row))),

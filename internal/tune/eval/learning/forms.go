@@ -25,10 +25,10 @@ type kernelForms struct {
 // formsOf finds the forms of a kernel, of some family alone unless it is "".
 func formsOf(e *predict.Examples, family string) *kernelForms {
 	k := &kernelForms{of: e, share: map[string]float64{}}
-	tried := map[string]int{}
+	tried, roles := map[string]int{}, e.Space.Roles()
 	for i := range e.Trials {
 		t := &e.Trials[i]
-		form := predict.FormOf(e.Space.ByRole(t.Config), t.Config.Family)
+		form := predict.FormOf(roles.Of(t.Config), t.Config.Family)
 		k.trial = append(k.trial, form)
 		if family != "" && t.Config.Family != family {
 			continue

@@ -111,7 +111,7 @@ type Configurations struct {
 	moved  float64 // bytes that a cell needs
 	model  *estimate.Model
 	reads  *threadReads
-	roles  map[string]*schedule.Roles
+	roles  schedule.FamilyRoles
 }
 
 // NewConfigurations prepares to describe configurations of a call's kernel with some space. A machine that is no GPU
@@ -120,11 +120,8 @@ func NewConfigurations(b *ir.Binding, call *ir.Call, m *machine.Machine, space s
 	f := analysis.Analyze(b.Program, b).Call(call)
 	d := &Configurations{
 		axes: b.Program.Axes, domain: domainOf(b, call), model: estimate.New(b, call, m, space),
-		reads: newThreadReads(f, len(b.Program.Axes)), moved: f.Traffic.Compulsory, roles: map[string]*schedule.Roles{},
+		reads: newThreadReads(f, len(b.Program.Axes)), moved: f.Traffic.Compulsory, roles: space.Roles(),
 		units: 1,
-	}
-	for i := range space.Families {
-		d.roles[space.Families[i].Name] = space.Families[i].Roles()
 	}
 	for _, a := range call.Arrays {
 		d.bytes = max(d.bytes, float64(a.Type.Size()))
@@ -146,10 +143,7 @@ func (d *Configurations) Of(c schedule.Config) []float64 {
 // Append appends the features of a configuration.
 func (d *Configurations) Append(out []float64, c schedule.Config) []float64 {
 	end := len(out) + len(OfConfiguration)
-	var set schedule.ByRole
-	if r := d.roles[c.Family]; r != nil {
-		set = r.Of(c)
-	}
+	set := d.roles.Of(c)
 	flag := func(is bool) {
 		if is {
 			out = append(out, 1)
