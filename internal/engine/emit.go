@@ -82,7 +82,8 @@ func (e *Emission) Library() ([]emit.File, error) {
 // Predict gives a request without a plan that of a model, from a file or the one of the machine that comes with
 // Gridloom: what is expected to be the fastest for a program at some sizes among the kernels that take any. The
 // prediction is nil if no kernel has a choice.
-func (r *EmitRequest) Predict(ctx context.Context, at *ir.Binding, t *target.Target, model string) (*Prediction, error) {
+func (r *EmitRequest) Predict(ctx context.Context, at *ir.Binding, t *target.Target, model string) (
+	*Prediction, error) {
 	m, err := modelOn(t, model)
 	if err != nil {
 		return nil, err
