@@ -36,9 +36,6 @@ func (p *pieces) compute(e Expr) computation {
 		return func(values []op.Value) op.Value { return op.Unary(o, x(values)) }
 	case *Binary:
 		o, x, y := e.Op, p.compute(e.X), p.compute(e.Y)
-		if f := wide[o]; f != nil && e.X.Type() == types.I64 {
-			return func(values []op.Value) op.Value { return f(x(values).I, y(values).I) }
-		}
 		return func(values []op.Value) op.Value { return op.Binary(o, x(values), y(values)) }
 	case *Select:
 		cond, x, y := p.compute(e.Cond), p.compute(e.X), p.compute(e.Y)
@@ -73,16 +70,71 @@ func (p *pieces) compute(e Expr) computation {
 	panic(fmt.Sprintf("kernel: %T cannot be evaluated here", e))
 }
 
-// wide are the operators that index arithmetic is made of, on I64.
-var wide = map[op.Op]func(x, y int64) op.Value{
-	op.Add: func(x, y int64) op.Value { return op.Value{T: types.I64, I: x + y} },
-	op.Sub: func(x, y int64) op.Value { return op.Value{T: types.I64, I: x - y} },
-	op.Mul: func(x, y int64) op.Value { return op.Value{T: types.I64, I: x * y} },
-	op.Min: func(x, y int64) op.Value { return op.Value{T: types.I64, I: min(x, y)} },
-	op.Max: func(x, y int64) op.Value { return op.Value{T: types.I64, I: max(x, y)} },
-	op.Lt:  func(x, y int64) op.Value { return op.BoolOf(x < y) },
-	op.Le:  func(x, y int64) op.Value { return op.BoolOf(x <= y) },
-	op.Gt:  func(x, y int64) op.Value { return op.BoolOf(x > y) },
-	op.Ge:  func(x, y int64) op.Value { return op.BoolOf(x >= y) },
-	op.Eq:  func(x, y int64) op.Value { return op.BoolOf(x == y) },
+// whole is a computation of an integer or a condition.
+type whole func(values []op.Value) int64
+
+// whole prepares an expression of such a type that loads nothing: index arithmetic, which decides most loops, without
+// what floating-point numbers need.
+func (p *pieces) whole(e Expr) whole {
+	switch e := e.(type) {
+	case *Lit:
+		v := e.Value.I
+		return func([]op.Value) int64 { return v }
+	case *Ref:
+		i := p.at(e.Var)
+		return func(values []op.Value) int64 { return values[i].I }
+	case *Binary:
+		if t := e.X.Type(); t == types.I64 || t == types.I32 || t == types.Bool {
+			if f := wholeBinary(e.Op, p.whole(e.X), p.whole(e.Y)); f != nil {
+				if t == types.I32 && e.Type() == t {
+					return func(values []op.Value) int64 { return int64(int32(f(values))) }
+				}
+				return f
+			}
+		}
+	}
+	f := p.compute(e)
+	return func(values []op.Value) int64 { return f(values).I }
+}
+
+// wholeBinary prepares an operator; nil if it is none of those that index arithmetic and conditions are made of. A
+// result is not reduced to the range of its type.
+func wholeBinary(o op.Op, x, y whole) whole {
+	is := func(b bool) int64 {
+		if b {
+			return 1
+		}
+		return 0
+	}
+	switch o {
+	case op.Add:
+		return func(v []op.Value) int64 { return x(v) + y(v) }
+	case op.Sub:
+		return func(v []op.Value) int64 { return x(v) - y(v) }
+	case op.Mul:
+		return func(v []op.Value) int64 { return x(v) * y(v) }
+	case op.Min:
+		return func(v []op.Value) int64 { return min(x(v), y(v)) }
+	case op.Max:
+		return func(v []op.Value) int64 { return max(x(v), y(v)) }
+	case op.And:
+		return func(v []op.Value) int64 { return x(v) & y(v) }
+	case op.LAnd:
+		return func(v []op.Value) int64 { return is(x(v) != 0 && y(v) != 0) }
+	case op.LOr:
+		return func(v []op.Value) int64 { return is(x(v) != 0 || y(v) != 0) }
+	case op.Lt:
+		return func(v []op.Value) int64 { return is(x(v) < y(v)) }
+	case op.Le:
+		return func(v []op.Value) int64 { return is(x(v) <= y(v)) }
+	case op.Gt:
+		return func(v []op.Value) int64 { return is(x(v) > y(v)) }
+	case op.Ge:
+		return func(v []op.Value) int64 { return is(x(v) >= y(v)) }
+	case op.Eq:
+		return func(v []op.Value) int64 { return is(x(v) == y(v)) }
+	case op.Ne:
+		return func(v []op.Value) int64 { return is(x(v) != y(v)) }
+	}
+	return nil
 }

@@ -18,37 +18,27 @@ type Counted struct {
 // PiecewiseExecutions counts marked statements in milliseconds, for launches of any size. A condition that memory
 // decides is left open, and both of its sides count.
 //
-// All iterations of all loops are counted if that takes no more. Otherwise loops are counted by pieces, those over
-// threads only if it takes too long as well. Where iterations differ, they mostly do in few pieces, since the blocks at
-// the edge of the domain differ from all others, and those are alike. So the first iteration, the last and the one in
-// the middle are counted; those between two that are alike, or that grow evenly, are taken to be as they are; where two
-// differ, the one in the middle of them is counted, and so on. All iterations are counted of short loops, of loops that
-// change what decides, and of up to 1,024 threads or 64 other iterations where a remainder decides; of more of these,
-// 64 stand for all.
+// All iterations of all loops are counted if that takes no more than 10,000 statements. Otherwise loops are counted by
+// pieces. Where iterations differ, they mostly do in few pieces, since the blocks at the edge of the domain differ from
+// all others, and those are alike. So the first iteration, the last and the one in the middle are counted; those
+// between two that are alike, or that grow evenly, are taken to be as they are; where two differ, the one in the middle
+// of them is counted, and so on. All iterations are counted of short loops, of loops that change what decides, and of
+// up to 1,024 threads or 64 other iterations where a remainder decides; of more of these, 64 stand for all.
 func PiecewiseExecutions(k *Kernel, args map[*Var]op.Value, marked map[Stmt]bool) (*Counted, error) {
-	var c *Counted
-	err := ErrLong
-	for _, e := range []exactness{allExact, threadsExact, piecesOnly} {
-		if errors.Is(err, ErrLong) {
-			c, err = piecewise(k, args, marked, e)
-		}
+	c, err := piecewise(k, args, marked, true)
+	if errors.Is(err, ErrLong) {
+		c, err = piecewise(k, args, marked, false)
 	}
 	return c, err
 }
 
-// exactness says of which loops all iterations are counted.
-type exactness uint8
-
+// Statements that are carried out for a count at the most.
 const (
-	allExact exactness = iota
-	threadsExact
-	piecesOnly
+	mostExact  = 10_000
+	mostPieces = 20_000_000
 )
 
-// mostCounts are the statements that are carried out for a count at the most.
-var mostCounts = [...]int{allExact: 50_000, threadsExact: 200_000, piecesOnly: 20_000_000}
-
-func piecewise(k *Kernel, args map[*Var]op.Value, marked map[Stmt]bool, exact exactness) (*Counted, error) {
+func piecewise(k *Kernel, args map[*Var]op.Value, marked map[Stmt]bool, exact bool) (*Counted, error) {
 	c := newCounter(args, marked)
 	c.data = dataVars(k)
 	nodes, err := c.nodes(k)
@@ -60,8 +50,11 @@ func piecewise(k *Kernel, args map[*Var]op.Value, marked map[Stmt]bool, exact ex
 	p.values = make([]op.Value, len(p.slot))
 	for v, i := range p.slot {
 		p.values[i] = c.env[v]
+		p.values[i].T = v.Type
 	}
-	p.left = mostCounts[exact]
+	if p.left = mostPieces; exact {
+		p.left = mostExact
+	}
 	total := make([]int64, len(p.counted))
 	p.run(list, total, 0, 1)
 	if p.left < 0 {
@@ -87,15 +80,16 @@ type pieces struct {
 	trips   map[*Loop][2]int64
 	slot    map[*Var]int
 	values  []op.Value // of variables, by slot
-	exact   exactness
+	exact   bool       // all iterations of all loops are counted
 }
 
 // piece is a statement that decides, or some that are counted.
 type piece struct {
-	counted [2]int // from and to
-	set     int    // the slot of the variable that is set to value; -1 if there is none
-	value   computation
-	cond    computation
+	counted [2]int      // from and to
+	set     int         // the slot of the variable that is set to value; -1 if there is none
+	value   computation // of a floating-point number
+	number  whole       // value, if it is an integer or a condition
+	cond    whole
 	open    bool
 	loop    *pieceLoop
 	body    []piece
@@ -105,7 +99,7 @@ type piece struct {
 type pieceLoop struct {
 	of           *Loop
 	slot         int
-	lo, hi, step computation
+	lo, hi, step whole
 	within       [2]int // the counts of its body, from and to
 	alike        bool   // all iterations come to the same
 	carries      bool   // an iteration changes what decides in the next
@@ -123,16 +117,20 @@ func (p *pieces) list(nodes []countNode) []piece {
 		q.counted[1] = len(p.counted)
 		switch {
 		case n.set != nil:
-			q.set, q.value = p.at(n.set), p.compute(n.value)
+			if q.set = p.at(n.set); n.set.Type.IsFloat() {
+				q.value = p.compute(n.value)
+			} else {
+				q.number = p.whole(n.value)
+			}
 		case n.cond != nil:
 			if q.open = n.open; !n.open {
-				q.cond = p.compute(n.cond)
+				q.cond = p.whole(n.cond)
 			}
 			q.body, q.other = p.list(n.body), p.list(n.other)
 		case n.loop != nil:
 			l := &pieceLoop{of: n.loop, slot: p.at(n.loop.Var), carries: p.carries(n.loop.Body)}
 			l.alike = !p.decides[n.loop.Var] && !l.carries
-			l.lo, l.hi, l.step = p.compute(n.loop.Lo), p.compute(n.loop.Hi), p.compute(n.loop.Step)
+			l.lo, l.hi, l.step = p.whole(n.loop.Lo), p.whole(n.loop.Hi), p.whole(n.loop.Step)
 			l.within[0] = len(p.counted)
 			q.body = p.list(n.body)
 			l.within[1] = len(p.counted)
@@ -228,6 +226,8 @@ func (p *pieces) run(list []piece, counts []int64, first int, times int64) {
 			counts[at-first] += times
 		}
 		switch {
+		case q.number != nil:
+			p.values[q.set].I = q.number(p.values)
 		case q.set >= 0:
 			p.values[q.set] = q.value(p.values)
 		case q.loop != nil:
@@ -235,7 +235,7 @@ func (p *pieces) run(list []piece, counts []int64, first int, times int64) {
 		default:
 			var yes bool
 			if q.cond != nil {
-				yes = q.cond(p.values).True()
+				yes = q.cond(p.values) != 0
 			}
 			if q.open || yes {
 				p.run(q.body, counts, first, times)
@@ -250,7 +250,7 @@ func (p *pieces) run(list []piece, counts []int64, first int, times int64) {
 // loop carries out a loop.
 func (p *pieces) loop(q *piece, counts []int64, first int, times int64) {
 	l := q.loop
-	lo, hi, step := l.lo(p.values).I, l.hi(p.values).I, max(1, l.step(p.values).I)
+	lo, hi, step := l.lo(p.values), l.hi(p.values), max(1, l.step(p.values))
 	trips := int64(0)
 	if lo < hi {
 		trips = (hi-lo-1)/step + 1
@@ -261,15 +261,15 @@ func (p *pieces) loop(q *piece, counts []int64, first int, times int64) {
 	}
 	p.trips[l.of] = [2]int64{min(seen[0], trips), max(seen[1], trips)}
 	enter := func(i int64) { p.values[l.slot] = op.Int(l.of.Var.Type, lo+i*step) }
-	many, exact := int64(manyIterations), p.exact == allExact
+	many := int64(manyIterations)
 	if l.of.Tag.IsThread() {
-		many, exact = manyThreads, p.exact != piecesOnly
+		many = manyThreads
 	}
 	switch {
 	case trips == 0:
 	case l.alike:
 		p.run(q.body, counts, first, times*trips)
-	case exact, l.carries, trips <= fewIterations, l.periodic && trips <= many:
+	case p.exact, l.carries, trips <= fewIterations, l.periodic && trips <= many:
 		for i := int64(0); i < trips && p.left >= 0; i++ {
 			enter(i)
 			p.run(q.body, counts, first, times)
