@@ -62,6 +62,14 @@ func Digest(all []*Examples) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
+// DigestOfBoth is that of a model of both levels. Its second level has learned from those trials that models of parts
+// of all kernels took for fast.
+func DigestOfBoth(list, all []*Examples) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s %s %+v %d %q\n", Digest(list), Digest(all), secondOptions, secondPart, SecondFeatures())
+	return hex.EncodeToString(h.Sum(nil))
+}
+
 // Fit grows the trees that models have.
 func Fit(all []*Examples) (*learn.Boosted, error) { return Grow(Numbers(all)) }
 

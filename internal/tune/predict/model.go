@@ -131,13 +131,14 @@ type treesFile struct {
 	Version  int            `json:"version"`
 	Features []string       `json:"features"`
 	Speed    *learn.Boosted `json:"speed"`
+	Second   *Second        `json:"second,omitempty"`
 }
 
 const treesKind = "trees"
 
-// WriteTrees writes what a model of Learn has.
+// WriteTrees writes what a model of Learn has, and its second level if it has one.
 func (m *Model) WriteTrees(w io.Writer) error {
-	return write(w, treesFile{treesKind, m.Version, m.Features, m.Speed})
+	return write(w, treesFile{treesKind, m.Version, m.Features, m.Speed, m.Second})
 }
 
 // ReadTrees reads what WriteTrees has written, and refuses what this Gridloom cannot use.
@@ -149,7 +150,7 @@ func ReadTrees(r io.Reader) (*Model, error) {
 	if f.Gridloom != treesKind {
 		return nil, errors.New("these are no trees of Gridloom's")
 	}
-	m := &Model{Version: f.Version, Features: f.Features, Speed: f.Speed}
+	m := &Model{Version: f.Version, Features: f.Features, Speed: f.Speed, Second: f.Second}
 	return m, m.checkRanking()
 }
 

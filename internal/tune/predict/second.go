@@ -40,9 +40,9 @@ const secondPart = 3
 // isLowered reports whether the second level learns from the kernel.
 func (e *Examples) isLowered() bool { return e.Target.Kind() == lower.GPU }
 
-// learnSecond learns the second level. held has what was predicted of each trial by trees that had not learned from the
-// kernel's stencil. It is nil if nothing can be lowered.
-func learnSecond(ctx context.Context, all []*Examples, held [][]float64, done func()) (*Second, error) {
+// LearnSecond learns the second level. held has what was predicted of each trial by trees that had not learned from the
+// kernel's stencil. done is told of each kernel that was lowered. Of nothing that can be lowered it is nil.
+func LearnSecond(ctx context.Context, all []*Examples, held [][]float64, done func()) (*Second, error) {
 	n := &learn.Numbers{Features: SecondFeatures()}
 	for k, e := range all {
 		if !e.isLowered() {

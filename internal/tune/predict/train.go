@@ -56,7 +56,7 @@ func Train(ctx context.Context, list []*Recorded, progress func(done, all int)) 
 	}
 	rows := Numbers(all).Rows
 	shorten(m.Speed, rows, 4)
-	if m.Second, err = learnSecond(ctx, all, held, steps.next); err != nil {
+	if m.Second, err = LearnSecond(ctx, all, held, steps.next); err != nil {
 		return nil, err
 	}
 	if m.Resources, err = LearnResources(all); err != nil {
@@ -119,7 +119,7 @@ func (m *Model) learn(ctx context.Context, all []*Examples, groups map[string]in
 			} else {
 				for k, e := range all {
 					if out(e) {
-						held[k] = predictedOf(b, e)
+						held[k] = Predictions(b, e)
 						picks[part] = append(picks[part], rounded(e.firstPick(b), 4))
 					}
 				}
@@ -136,8 +136,8 @@ func (m *Model) learn(ctx context.Context, all []*Examples, groups map[string]in
 	return held, nil
 }
 
-// predictedOf returns what trees predict of a kernel's trials.
-func predictedOf(b *learn.Boosted, e *Examples) []float64 {
+// Predictions are what trees predict of a kernel's trials.
+func Predictions(b *learn.Boosted, e *Examples) []float64 {
 	var list []float64
 	for _, row := range e.Rows {
 		list = append(list, b.Predict(row))

@@ -13,8 +13,9 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
-// mostVariants bounds the descriptions of variants that are kept in memory: some 300 bytes each.
-const mostVariants = 1 << 14
+// mostVariants bounds the descriptions of variants that are kept in memory: some 300 bytes each, and several times what
+// is lowered to make a model.
+const mostVariants = 1 << 17
 
 // described are descriptions of variants by the hash of their programs and configurations. To lower and count one
 // takes some 50 ms.

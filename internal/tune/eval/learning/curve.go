@@ -41,9 +41,8 @@ func learningCurve(ctx context.Context, h *HeldOut, log io.Writer) ([]Row, error
 		pickers := plotted(Table, Own)
 		for i := range pickers {
 			learn := pickers[i].Learn
-			pickers[i].Learn = func(h *HeldOut, list []*predict.Examples) (
-				func(*predict.Examples, int) float64, error) {
-				return learn(h, firstStencils(list, order, part))
+			pickers[i].Learn = func(ctx context.Context, h *HeldOut, list []*predict.Examples) (scorer, error) {
+				return learn(ctx, h, firstStencils(list, order, part))
 			}
 		}
 		results, err := validate(ctx, h, pickers, split, io.Discard)

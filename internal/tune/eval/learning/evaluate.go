@@ -146,7 +146,7 @@ func validate(ctx context.Context, h *HeldOut, pickers []Picker, split Split, lo
 				if ctx.Err() != nil {
 					return context.Cause(ctx)
 				}
-				if err := p.judge(h, all, results[i], func(e *predict.Examples) bool {
+				if err := p.judge(ctx, h, all, results[i], func(e *predict.Examples) bool {
 					return h.part(e, split) == part
 				}); err != nil {
 					return err
@@ -166,8 +166,9 @@ func validate(ctx context.Context, h *HeldOut, pickers []Picker, split Split, lo
 }
 
 // judge fills in the orders of the kernels that are left out, by a model that learns from the others.
-func (p *Picker) judge(h *HeldOut, all []*predict.Examples, orders []*judged, out func(*predict.Examples) bool) error {
-	score, err := p.Learn(h, slices.DeleteFunc(slices.Clone(all), out))
+func (p *Picker) judge(ctx context.Context, h *HeldOut, all []*predict.Examples, orders []*judged,
+	out func(*predict.Examples) bool) error {
+	score, err := p.Learn(ctx, h, slices.DeleteFunc(slices.Clone(all), out))
 	if err != nil {
 		return fmt.Errorf("%s: %w", p.Name, err)
 	}
@@ -175,11 +176,12 @@ func (p *Picker) judge(h *HeldOut, all []*predict.Examples, orders []*judged, ou
 		if !out(e) {
 			continue
 		}
-		j, ok := judge(e, score)
-		if !ok {
+		if orders[k], err = judge(e, score); err != nil {
+			return fmt.Errorf("%s: %w", e.Name, err)
+		}
+		if orders[k] == nil {
 			return fmt.Errorf("%s: none of the candidates ran", e.Name)
 		}
-		orders[k] = j
 	}
 	return nil
 }

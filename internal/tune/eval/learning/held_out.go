@@ -59,12 +59,30 @@ func (h *HeldOut) Without(ctx context.Context, e *predict.Examples, s Split) (*p
 		if err := context.Cause(ctx); err != nil {
 			return nil, err
 		}
-		others := slices.DeleteFunc(slices.Clone(h.All), func(o *predict.Examples) bool { return h.part(o, s) == part })
-		if len(others) == 0 {
-			return nil, fmt.Errorf("all kernels are of one %s: nothing is left to learn from without it", s.Name)
+		others, err := h.others(s, part)
+		if err != nil {
+			return nil, err
 		}
 		return h.Learn(others)
 	})
+}
+
+// BothWithout is Without, with both levels.
+func (h *HeldOut) BothWithout(ctx context.Context, e *predict.Examples, s Split) (*predict.Model, error) {
+	others, err := h.others(s, h.part(e, s))
+	if err != nil {
+		return nil, err
+	}
+	return h.LearnBoth(ctx, others)
+}
+
+// others returns all kernels but those of a part.
+func (h *HeldOut) others(s Split, part string) ([]*predict.Examples, error) {
+	list := slices.DeleteFunc(slices.Clone(h.All), func(o *predict.Examples) bool { return h.part(o, s) == part })
+	if len(list) == 0 {
+		return nil, fmt.Errorf("all kernels are of one %s: nothing is left to learn from without it", s.Name)
+	}
+	return list, nil
 }
 
 // once makes a model, unless it was made before.
@@ -83,17 +101,43 @@ func (h *HeldOut) once(key string, learn func() (*predict.Model, error)) (*predi
 	return m.model, m.err
 }
 
-// Learn returns the model of some kernels. It is made once: it is that of the folder if it is there.
+// Learn returns the model of some kernels, of the first level. It is made once.
 func (h *HeldOut) Learn(list []*predict.Examples) (*predict.Model, error) {
-	digest := predict.Digest(list)
+	return h.kept(predict.Digest(list), func() (*predict.Model, error) { return predict.Learn(list) })
+}
+
+// LearnBoth returns the model of some kernels, of both levels. The second learns from those of each kernel's trials
+// that the model without a tenth of the stencils, its own among them, takes for fast. It is made once.
+func (h *HeldOut) LearnBoth(ctx context.Context, list []*predict.Examples) (*predict.Model, error) {
+	return h.kept(predict.DigestOfBoth(list, h.All), func() (*predict.Model, error) {
+		first, err := h.Learn(list)
+		if err != nil {
+			return nil, err
+		}
+		held := make([][]float64, len(list))
+		for k, e := range list {
+			m, err := h.Without(ctx, e, Splits[0])
+			if err != nil {
+				return nil, err
+			}
+			held[k] = predict.Predictions(m.Speed, e)
+		}
+		m := *first
+		m.Second, err = predict.LearnSecond(ctx, list, held, func() {})
+		return &m, err
+	})
+}
+
+// kept returns the model of a digest, made once: it is that of the folder if it is there.
+func (h *HeldOut) kept(digest string, learn func() (*predict.Model, error)) (*predict.Model, error) {
 	return h.once(digest, func() (*predict.Model, error) {
 		if h.Folder == "" {
-			return predict.Learn(list)
+			return learn()
 		}
 		path := filepath.Join(h.Folder, digest[:keptDigits]+".json.gz")
 		f, err := os.Open(path)
 		if errors.Is(err, fs.ErrNotExist) {
-			m, err := predict.Learn(list)
+			m, err := learn()
 			if err != nil {
 				return nil, err
 			}
@@ -114,14 +158,14 @@ func (h *HeldOut) Learn(list []*predict.Examples) (*predict.Model, error) {
 // keptDigits are those of a hash that name the file of a model.
 const keptDigits = 16
 
-// Prepare makes the models of all splits that some kernels need, side by side.
+// Prepare makes the models of both levels and of all splits that some kernels need, side by side.
 func (h *HeldOut) Prepare(ctx context.Context, list []*predict.Examples) error {
 	var work errgroup.Group
 	work.SetLimit(runtime.GOMAXPROCS(0))
 	for _, s := range Splits {
 		for _, e := range list {
 			work.Go(func() error {
-				_, err := h.Without(ctx, e, s)
+				_, err := h.BothWithout(ctx, e, s)
 				return err
 			})
 		}

@@ -44,22 +44,33 @@ type judged struct {
 	best     float64 // the largest fraction
 }
 
-// judge orders a kernel's candidates by their scores; false if it has none that ran.
-func judge(e *predict.Examples, score func(e *predict.Examples, trial int) float64) (*judged, bool) {
-	type candidate struct{ fraction, score float64 }
-	var list []candidate
+// judge orders a kernel's candidates by their scores; it is nil if the kernel has none that ran.
+func judge(e *predict.Examples, score scorer) (*judged, error) {
+	var trials []int
 	for i := range e.Trials {
 		if e.Drawn[i] {
-			list = append(list, candidate{e.Fraction(&e.Trials[i]), score(e, i)})
+			trials = append(trials, i)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b candidate) int { return cmp.Compare(b.score, a.score) })
-	j := &judged{}
-	for _, c := range list {
-		j.fraction, j.score = append(j.fraction, c.fraction), append(j.score, c.score)
-		j.best = max(j.best, c.fraction)
+	scores, err := score(e, trials)
+	if err != nil {
+		return nil, err
 	}
-	return j, j.best > 0
+	order := make([]int, len(trials))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
+	j := &judged{}
+	for _, i := range order {
+		f := e.Fraction(&e.Trials[trials[i]])
+		j.fraction, j.score = append(j.fraction, f), append(j.score, scores[i])
+		j.best = max(j.best, f)
+	}
+	if j.best == 0 {
+		return nil, nil
+	}
+	return j, nil
 }
 
 // runs counts the candidates until one is near the best.

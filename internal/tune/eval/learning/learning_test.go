@@ -9,7 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/tune/learn/features"
 	"github.com/gridloom/gridloom/internal/tune/predict"
 )
@@ -18,7 +20,8 @@ import (
 // which is given.
 func made(name string, fractions, first []float64, seed uint64) *predict.Examples {
 	r := rand.New(rand.NewPCG(seed, 7))
-	e := &predict.Examples{Recorded: &predict.Recorded{Kernel: &predict.Kernel{Name: name}, Best: 1}, Stencil: name}
+	k := &predict.Kernel{Name: name, Target: target.OnPaper(emit.C, nil, 0)}
+	e := &predict.Examples{Recorded: &predict.Recorded{Kernel: k, Best: 1}, Stencil: name}
 	for i, f := range fractions {
 		t := predict.Trial{Config: schedule.Config{Family: "tile"}.With("block", schedule.Int(int64(i)))}
 		if f > 0 {
@@ -37,15 +40,24 @@ func made(name string, fractions, first []float64, seed uint64) *predict.Example
 	return e
 }
 
+// heldOutOf makes models of made kernels.
+func heldOutOf(all []*predict.Examples) *HeldOut {
+	h := &HeldOut{All: all, stencils: map[string]int{}}
+	for i, e := range all {
+		h.stencils[e.Stencil] = i
+	}
+	return h
+}
+
 // What is judged of an order is what one counts by hand. Trials that a search chose are no candidates.
 func TestJudge(t *testing.T) {
 	fractions := []float64{0.2, 0.5, 0, 0.8, 0.75, 0.4, 1}
 	e := made("a", fractions, fractions, 1)
 	e.Drawn[6] = false
 	scores := []float64{1, 6, 5, 2, 3, 4, 9}
-	j, ok := judge(e, func(_ *predict.Examples, i int) float64 { return scores[i] })
-	if !ok || !slices.Equal(j.fraction, []float64{0.5, 0, 0.4, 0.75, 0.8, 0.2}) || j.best != 0.8 {
-		t.Fatalf("%+v, %v", j, ok)
+	j := judgedBy(t, e, func(_ *predict.Examples, i int) float64 { return scores[i] })
+	if j == nil || !slices.Equal(j.fraction, []float64{0.5, 0, 0.4, 0.75, 0.8, 0.2}) || j.best != 0.8 {
+		t.Fatalf("%+v", j)
 	}
 	want := map[string]float64{
 		"first pick": 0.5, "first pick of candidates": 0.625, "best of 5": 1, "runs to 90 %": 4,
@@ -55,37 +67,51 @@ func TestJudge(t *testing.T) {
 			t.Errorf("%s is %v, not %v", m.Name, m.of(j), w)
 		}
 	}
-	perfect, _ := judge(e, func(e *predict.Examples, i int) float64 { return e.Targets[i] })
+	perfect := judgedBy(t, e, func(e *predict.Examples, i int) float64 { return e.Targets[i] })
 	if c := perfect.correlation(); math.Abs(c-1) > 1e-12 {
 		t.Errorf("a model that is right has a correlation of %v", c)
 	}
-	constant, _ := judge(e, func(*predict.Examples, int) float64 { return 3 })
+	constant := judgedBy(t, e, func(*predict.Examples, int) float64 { return 3 })
 	if c := constant.correlation(); c != 0 {
 		t.Errorf("a model that says the same of all has a correlation of %v", c)
 	}
 	none := made("b", []float64{0, 0}, []float64{0, 0}, 2)
-	if _, ok := judge(none, func(*predict.Examples, int) float64 { return 0 }); ok {
+	if judgedBy(t, none, func(*predict.Examples, int) float64 { return 0 }) != nil {
 		t.Error("a kernel of which nothing ran is judged")
 	}
 	late := made("c", append(slices.Repeat([]float64{0.1}, 80), 1), make([]float64, 81), 3)
-	j, _ = judge(late, func(*predict.Examples, int) float64 { return 0 })
+	j = judgedBy(t, late, func(*predict.Examples, int) float64 { return 0 })
 	if got := j.runs(); got != mostRuns {
 		t.Errorf("%v runs are counted", got)
 	}
+}
+
+// judgedBy is judge by scores of single trials.
+func judgedBy(t *testing.T, e *predict.Examples, score func(*predict.Examples, int) float64) *judged {
+	t.Helper()
+	j, err := judge(e, each(score))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
 }
 
 // The table knows the mean of a configuration over other kernels, and of all where it has none.
 func TestTable(t *testing.T) {
 	a := made("a", []float64{0.2, 1}, []float64{0, 0}, 1)
 	b := made("b", []float64{0.4, 0.5}, []float64{0, 0}, 2)
-	score, err := byTable(nil, []*predict.Examples{a, b})
+	score, err := byTable(t.Context(), nil, []*predict.Examples{a, b})
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := made("c", []float64{1, 1, 1}, []float64{0, 0, 0}, 3)
+	got, err := score(c, []int{0, 1, 2})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i, want := range []float64{0.3, 0.75, 0.525} {
-		if got := score(c, i); math.Abs(got-want) > 1e-12 {
-			t.Errorf("configuration %d has %v, not %v", i, got, want)
+		if math.Abs(got[i]-want) > 1e-12 {
+			t.Errorf("configuration %d has %v, not %v", i, got[i], want)
 		}
 	}
 }
@@ -117,7 +143,7 @@ func TestEvaluate(t *testing.T) {
 	}}
 	for _, follows := range []bool{true, false} {
 		all := study(follows)
-		results, err := validate(t.Context(), &HeldOut{All: all}, Pickers, thirds, io.Discard)
+		results, err := validate(t.Context(), heldOutOf(all), Pickers, thirds, io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +156,7 @@ func TestEvaluate(t *testing.T) {
 					t.Errorf("a model of shuffled fractions picks %.3f (random %.3f), correlation %.3f", r.Value,
 						r.Random, related.Value)
 				}
-			case p.Name != Own && p.Name != "forest":
+			case p.Name != Own && p.Name != Both && p.Name != "forest":
 			case follows && (r.Value < 0.88 || r.GainLow <= 0 || related.Value < 0.93):
 				t.Errorf("%s picks %.3f (gain %.3f to %.3f), correlation %.3f, where a feature decides", p.Name,
 					r.Value, r.GainLow, r.GainHigh, related.Value)
@@ -209,7 +235,7 @@ func TestCoverage(t *testing.T) {
 // The lockbox is judged by what learned from other stencils, also where those were recorded, too.
 func TestLockbox(t *testing.T) {
 	all := study(true)
-	from, locked := &HeldOut{All: all[:12]}, &HeldOut{All: all[10:]}
+	from, locked := heldOutOf(all[:12]), heldOutOf(all[10:])
 	rows, err := Lockbox(t.Context(), from, locked, "now")
 	if err != nil {
 		t.Fatal(err)

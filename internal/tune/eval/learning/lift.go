@@ -95,8 +95,11 @@ func Lift(ctx context.Context, list []*predict.Recorded, commit string, log io.W
 			if err != nil {
 				return nil, err
 			}
-			j, ok := judge(e, score)
-			if !ok {
+			j, err := judge(e, each(score))
+			if err != nil {
+				return nil, err
+			}
+			if j == nil {
 				return nil, fmt.Errorf("%s: none of the variants ran", e.Name)
 			}
 			out.Programs = append(out.Programs, LiftProgram{

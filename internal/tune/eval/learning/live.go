@@ -31,6 +31,7 @@ type Live struct {
 type LivePicks struct {
 	Split      string    `json:"split"` // what the model has not learned from
 	Candidates int       `json:"candidates"`
+	Lowered    int       `json:"lowered,omitempty"` // of which so many were ranked by both levels
 	Config     string    `json:"first"`
 	Predicted  float64   `json:"predicted"` // the fraction that the first was to have
 	Seconds    []float64 `json:"seconds"`   // 0 could not run
@@ -235,7 +236,7 @@ func SumUpLive(list []*Live, h *HeldOut, commit string) ([]Row, error) {
 				continue
 			}
 			r := sumUp(values, groups, m.geometric, m.fewer)
-			r.Experiment, r.Model, r.Split, r.Metric = "live", Own, split.Name, m.name
+			r.Experiment, r.Model, r.Split, r.Metric = "live", liveModel(list), split.Name, m.name
 			r.Device, r.Commit = list[0].Device, commit
 			rows = append(rows, r)
 		}
@@ -250,7 +251,7 @@ func SumUpLive(list []*Live, h *HeldOut, commit string) ([]Row, error) {
 		}
 		if len(firsts) > 0 {
 			rows = append(rows, coverage(firsts, groups, Row{
-				Experiment: "live", Model: Own, Split: split.Name, Device: list[0].Device, Commit: commit,
+				Experiment: "live", Model: liveModel(list), Split: split.Name, Device: list[0].Device, Commit: commit,
 			}))
 		}
 	}
@@ -279,6 +280,18 @@ func SumUpLive(list []*Live, h *HeldOut, commit string) ([]Row, error) {
 		}
 	}
 	return rows, nil
+}
+
+// liveModel is the model that picked.
+func liveModel(list []*Live) string {
+	for _, l := range list {
+		for i := range l.Picks {
+			if l.Picks[i].Lowered == 0 {
+				return Own
+			}
+		}
+	}
+	return Both
 }
 
 // fewTrials are those after which searches are compared: a model is calibrated by as many where it knows nothing of the

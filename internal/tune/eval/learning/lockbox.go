@@ -28,7 +28,7 @@ func Lockbox(ctx context.Context, from, locked *HeldOut, commit string) ([]Row, 
 			return nil, context.Cause(ctx)
 		}
 		orders := make([]*judged, len(all))
-		err := Pickers[i].judge(from, all, orders, func(e *predict.Examples) bool {
+		err := Pickers[i].judge(ctx, from, all, orders, func(e *predict.Examples) bool {
 			return slices.Contains(locked.All, e)
 		})
 		if err != nil {

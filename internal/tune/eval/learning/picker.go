@@ -1,6 +1,8 @@
 package learning
 
 import (
+	"cmp"
+	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -12,9 +14,22 @@ import (
 // Picker is a model that is judged.
 type Picker struct {
 	Name string
-	// Learn returns a function that scores the trials of a kernel: the higher, the faster. Models of h are not made
-	// twice.
-	Learn func(h *HeldOut, all []*predict.Examples) (func(e *predict.Examples, trial int) float64, error)
+	// Learn returns what scores trials. Models of h are not made twice.
+	Learn func(ctx context.Context, h *HeldOut, all []*predict.Examples) (scorer, error)
+}
+
+// scorer scores some trials of a kernel, by their indices: the higher, the faster.
+type scorer func(e *predict.Examples, trials []int) ([]float64, error)
+
+// each scores each trial for itself.
+func each(score func(e *predict.Examples, trial int) float64) scorer {
+	return func(e *predict.Examples, trials []int) ([]float64, error) {
+		var list []float64
+		for _, i := range trials {
+			list = append(list, score(e, i))
+		}
+		return list, nil
+	}
 }
 
 // The baselines, and the model that Gridloom has.
@@ -22,6 +37,9 @@ const (
 	ZeroR = "zeror" // all candidates are alike: the first is as good as any
 	Table = "table" // the mean fraction of the same configuration, without features
 	Own   = "boosted"
+
+	// Both is the model with both of its levels, as plans are taken from it.
+	Both = "boosted, both levels"
 
 	// Neighbours are plain ones: of the paper on Lift, whatever the features.
 	Neighbours = "5-nn"
@@ -33,8 +51,8 @@ const (
 
 // Pickers are the models, the baselines first.
 var Pickers = []Picker{
-	{ZeroR, func(*HeldOut, []*predict.Examples) (func(*predict.Examples, int) float64, error) {
-		return func(*predict.Examples, int) float64 { return 0 }, nil
+	{ZeroR, func(context.Context, *HeldOut, []*predict.Examples) (scorer, error) {
+		return each(func(*predict.Examples, int) float64 { return 0 }), nil
 	}},
 	{Table, byTable},
 	{Neighbours, regressor(func(n *learn.Numbers) (learn.Regressor, error) {
@@ -44,16 +62,47 @@ var Pickers = []Picker{
 		return learn.NewForest(n, learn.ForestOptions{Trees: 50, Leaf: 4, Seed: 1})
 	})},
 	{Own, byTrees},
-	{Shuffled, func(h *HeldOut, all []*predict.Examples) (func(*predict.Examples, int) float64, error) {
-		return byTrees(h, shuffled(all))
+	{Both, byBoth},
+	{Shuffled, func(ctx context.Context, h *HeldOut, all []*predict.Examples) (scorer, error) {
+		return byTrees(ctx, h, shuffled(all))
 	}},
 }
 
-// byTrees scores by the model that Gridloom has.
-func byTrees(h *HeldOut, all []*predict.Examples) (func(*predict.Examples, int) float64, error) {
+// byTrees scores by the first level of the model that Gridloom has.
+func byTrees(_ context.Context, h *HeldOut, all []*predict.Examples) (scorer, error) {
 	m, err := h.Learn(all)
-	return func(e *predict.Examples, i int) float64 { return m.Speed.Predict(e.Rows[i]) }, err
+	return each(func(e *predict.Examples, i int) float64 { return m.Speed.Predict(e.Rows[i]) }), err
 }
+
+// byBoth scores by both levels: the first trials are lowered, and those that cannot be are the last of all.
+func byBoth(ctx context.Context, h *HeldOut, all []*predict.Examples) (scorer, error) {
+	m, err := h.LearnBoth(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	return func(e *predict.Examples, trials []int) ([]float64, error) {
+		var ranked []predict.Ranked
+		at := map[string]int{}
+		for place, i := range trials {
+			c := e.Trials[i].Config
+			at[c.String()] = place
+			ranked = append(ranked, predict.Ranked{Config: c, Fraction: m.Speed.Predict(e.Rows[i])})
+		}
+		slices.SortStableFunc(ranked, func(a, b predict.Ranked) int { return cmp.Compare(b.Fraction, a.Fraction) })
+		ranked, err := m.RankLowered(ctx, e.Kernel, ranked, predict.LoweredCandidates)
+		if err != nil {
+			return nil, err
+		}
+		scores := slices.Repeat([]float64{-1}, len(trials))
+		for place, x := range ranked {
+			scores[at[x.Config.String()]] = x.Fraction - float64(place)*apart
+		}
+		return scores, nil
+	}, nil
+}
+
+// apart keeps the order of candidates of which the same is predicted.
+const apart = 1e-9
 
 // shuffled returns kernels whose trials have each other's fractions.
 func shuffled(all []*predict.Examples) []*predict.Examples {
@@ -75,17 +124,17 @@ const (
 )
 
 // regressor makes a picker of a learner of numbers.
-func regressor(learner func(*learn.Numbers) (learn.Regressor, error)) func(*HeldOut, []*predict.Examples) (
-	func(*predict.Examples, int) float64, error) {
-	return func(_ *HeldOut, all []*predict.Examples) (func(*predict.Examples, int) float64, error) {
+func regressor(learner func(*learn.Numbers) (learn.Regressor, error)) func(context.Context, *HeldOut,
+	[]*predict.Examples) (scorer, error) {
+	return func(_ context.Context, _ *HeldOut, all []*predict.Examples) (scorer, error) {
 		m, err := learner(predict.Numbers(all))
-		return func(e *predict.Examples, i int) float64 { return m.Predict(e.Rows[i]) }, err
+		return each(func(e *predict.Examples, i int) float64 { return m.Predict(e.Rows[i]) }), err
 	}
 }
 
 // byTable scores a configuration by its mean fraction over other kernels. One that no other has is as fast as all are
 // in the mean.
-func byTable(_ *HeldOut, all []*predict.Examples) (func(*predict.Examples, int) float64, error) {
+func byTable(_ context.Context, _ *HeldOut, all []*predict.Examples) (scorer, error) {
 	type sum struct{ total, n float64 }
 	of := map[string]*sum{}
 	every := sum{}
@@ -100,10 +149,10 @@ func byTable(_ *HeldOut, all []*predict.Examples) (func(*predict.Examples, int) 
 			every.total, every.n = every.total+x, every.n+1
 		}
 	}
-	return func(e *predict.Examples, i int) float64 {
+	return each(func(e *predict.Examples, i int) float64 {
 		if s := of[e.Trials[i].Config.String()]; s != nil {
 			return s.total / s.n
 		}
 		return every.total / math.Max(1, every.n)
-	}, nil
+	}), nil
 }

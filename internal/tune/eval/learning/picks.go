@@ -2,6 +2,7 @@ package learning
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -42,7 +43,7 @@ func Picks(ctx context.Context, r PicksRequest) (*Live, error) {
 	p := &picks{PicksRequest: r, row: NewLive(r.Kernel), models: map[string]*predict.Model{},
 		ranked: map[string][]predict.Ranked{}}
 	for _, split := range Splits {
-		m, err := r.Models.Without(ctx, r.Kernel, split)
+		m, err := r.Models.BothWithout(ctx, r.Kernel, split)
 		if err != nil {
 			return nil, err
 		}
@@ -69,14 +70,18 @@ type picks struct {
 	ranked map[string][]predict.Ranked // by split
 }
 
-// rank returns a model's ranking of the space that is searched.
-func (p *picks) rank(split string, call *ir.Call, s schedule.Space) []predict.Ranked {
+// rank returns what a model takes a plan from in the space that is searched.
+func (p *picks) rank(ctx context.Context, split string, call *ir.Call, s schedule.Space) ([]predict.Ranked, error) {
 	if p.ranked[split] == nil {
 		k := *p.Kernel.Kernel
 		k.Call, k.Space, k.Target = call, s, p.Target
-		p.ranked[split] = p.models[split].Rank(&k)
+		list, err := p.models[split].Chosen(ctx, &k)
+		if err != nil {
+			return nil, err
+		}
+		p.ranked[split] = list
 	}
-	return p.ranked[split]
+	return p.ranked[split], nil
 }
 
 // measure measures the first picks, and more of those models none of whose was near the best.
@@ -86,10 +91,16 @@ func (p *picks) measure(ctx context.Context) error {
 	return p.In(ctx, p.name("picks"), func(try Try) error {
 		wanted := Splits
 		for _, n := range []int{min(firstPicks, p.Most), p.Most} {
+			var unranked error
 			first := func(call *ir.Call, space schedule.Space) []schedule.Config {
 				list := slices.Clone(again)
 				for _, split := range wanted {
-					list = append(list, configs(p.rank(split.Name, call, space), n)...)
+					ranked, err := p.rank(ctx, split.Name, call, space)
+					if err != nil {
+						unranked = err
+						return nil
+					}
+					list = append(list, configs(ranked, n)...)
 				}
 				return list
 			}
@@ -99,7 +110,7 @@ func (p *picks) measure(ctx context.Context) error {
 					seconds[o.Config] = o.Seconds
 				}
 			})
-			if err != nil {
+			if err = errors.Join(unranked, err); err != nil {
 				return err
 			}
 			p.fill(again, seconds)
@@ -142,6 +153,9 @@ func (p *picks) fill(again []schedule.Config, seconds map[string]float64) {
 		}
 		x := LivePicks{Split: split.Name, Candidates: len(ranked), Config: ranked[0].Config.String(),
 			Predicted: ranked[0].Fraction}
+		if p.models[split.Name].Second != nil {
+			x.Lowered = predict.LoweredCandidates
+		}
 		for _, c := range configs(ranked, p.Most) {
 			s, ok := seconds[c.String()]
 			if !ok {
@@ -159,10 +173,13 @@ func (p *picks) search(ctx context.Context, prior int) error {
 	x := LiveSearch{Prior: prior}
 	suffix, split := "auto", Splits[0].Name
 	var first func(*ir.Call, schedule.Space) []schedule.Config
+	var unranked error
 	if prior > 0 {
 		suffix = "prior"
 		first = func(call *ir.Call, s schedule.Space) []schedule.Config {
-			return configs(p.rank(split, call, s), prior)
+			ranked, err := p.rank(ctx, split, call, s)
+			unranked = err
+			return configs(ranked, prior)
 		}
 	}
 	best := 0.0
@@ -177,7 +194,7 @@ func (p *picks) search(ctx context.Context, prior int) error {
 	})
 	p.row.Found(best)
 	p.row.Searches = append(p.row.Searches, x)
-	return err
+	return errors.Join(unranked, err)
 }
 
 // name names what was tried of the kernel.

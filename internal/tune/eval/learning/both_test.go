@@ -1,0 +1,109 @@
+package learning
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/gridloom/gridloom/internal/compile/arith"
+	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/compile/emit"
+	"github.com/gridloom/gridloom/internal/compile/lang"
+	"github.com/gridloom/gridloom/internal/compile/machine"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/target"
+	"github.com/gridloom/gridloom/internal/tune/predict"
+	"github.com/gridloom/gridloom/internal/tune/synth"
+)
+
+// onGPU makes kernels that can be lowered. What they take follows what a thread loads.
+func onGPU(t *testing.T, names ...string) *HeldOut {
+	t.Helper()
+	m, err := machine.Builtin("h200")
+	if err != nil {
+		t.Fatal(err)
+	}
+	on := target.OnPaper(emit.CUDA, m, arith.Contract)
+	var list []*predict.Recorded
+	for _, name := range names {
+		k, err := synth.FindKernel(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, errs := lang.Load(diag.NewSource(name, k.Source([3]int{32, 32, 32}, 1)))
+		if errs.HasErrors() {
+			t.Fatal(errs[0].Message)
+		}
+		p.Name = name
+		b, errs := p.In(arith.Contract).Bind(nil)
+		if errs.HasErrors() {
+			t.Fatal(errs[0].Message)
+		}
+		kernels, err := predict.KernelsOf(b, on, schedule.Plan{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &predict.Recorded{Kernel: kernels[0], Device: "D", DeviceName: "D", Best: 1}
+		for _, c := range predict.Candidates(r.Space, predict.Shared)[:60] {
+			row, err := r.Variant(c)
+			if err != nil {
+				continue
+			}
+			r.Trials = append(r.Trials, predict.Trial{Config: c, Seconds: 1 + row[8]})
+		}
+		list = append(list, r)
+	}
+	return NewHeldOut(list)
+}
+
+// A model of both levels orders the first candidates of a kernel that neither has learned from, and leaves the others
+// in the order of the first. It is kept with both.
+func TestBothLevels(t *testing.T) {
+	h := onGPU(t, "star-zy-r1", "star-zy-r2", "dense-zy-r1")
+	h.Folder = t.TempDir()
+	e := h.All[0]
+	m, err := h.BothWithout(t.Context(), e, Splits[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Second == nil {
+		t.Fatal("there is no second level")
+	}
+	again := &HeldOut{All: h.All, Folder: h.Folder, stencils: h.stencils}
+	kept, err := again.BothWithout(t.Context(), e, Splits[0])
+	if err != nil || !reflect.DeepEqual(kept, m) {
+		t.Errorf("the model that is kept is another: %v", err)
+	}
+	if first, err := h.Without(t.Context(), e, Splits[0]); err != nil || first.Second != nil ||
+		!reflect.DeepEqual(first.Speed, m.Speed) {
+		t.Errorf("the first level is another: %v", err)
+	}
+	one, both := &Picker{Own, byTrees}, &Picker{Both, byBoth}
+	var orders [2][]*judged
+	for i, p := range []*Picker{one, both} {
+		orders[i] = make([]*judged, len(h.All))
+		err := p.judge(t.Context(), h, h.All, orders[i], func(o *predict.Examples) bool { return o == e })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	const n = predict.LoweredCandidates
+	a, b := orders[0][0], orders[1][0]
+	if len(a.fraction) != len(e.Trials) || !slices.Equal(a.fraction[n:], b.fraction[n:]) {
+		t.Error("what was not lowered has another order")
+	}
+	if slices.Equal(a.fraction[:n], b.fraction[:n]) {
+		t.Error("the second level changes nothing")
+	}
+	if ca, cb := pearson(a.score[:n], a.fraction[:n]), pearson(b.score[:n], b.fraction[:n]); cb < ca+0.05 {
+		t.Errorf("features of variants decide, and the correlation falls from %.3f to %.3f", ca, cb)
+	}
+	if !slices.IsSortedFunc(b.score, func(x, y float64) int {
+		if x > y {
+			return -1
+		}
+		return 1
+	}) {
+		t.Error("scores do not fall")
+	}
+}
