@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/gridloom/gridloom/internal/tune/search"
 )
@@ -20,6 +21,9 @@ type Space struct {
 	points []int16 // of all configurations, one after the other
 	index  map[string]int32
 	start  int // the number of the configuration that a user gets
+	family int // the coordinate that is the family of kernels; -1 if there is none
+	// existences are the rules by family that Shape follows. They are learned when first asked for.
+	existences func() [][]existence
 }
 
 // NewSpace returns the space of a recording.
@@ -36,6 +40,8 @@ func NewSpace(r *Recording) *Space {
 		s.index[s.point(i).Key()] = int32(i)
 	}
 	s.start = s.nearest(nil)
+	s.family = familyOf(s.params)
+	s.existences = sync.OnceValue(s.learnExistences)
 	return s
 }
 
