@@ -103,14 +103,16 @@ func TestTunePrior(t *testing.T) {
 	if err := r.begin(); err != nil {
 		t.Fatal(err)
 	}
-	list, err := Predict(t.Context(), PredictRequest{Bound: j.Bound, Target: j.Device.Target, Top: 3})
+	list, err := Predict(t.Context(), PredictRequest{
+		Bound: j.Bound, Target: j.Device.Target, Top: 3, Lower: predict.LoweredCandidates,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, c := range choices {
-		first := r.First(j.Bound.Program.Calls[i], c.Space)
-		if len(first) != 3 {
-			t.Fatalf("%s begins with %v", c.ID(), first)
+		first, err := r.First(t.Context(), j.Bound.Program.Calls[i], c.Space)
+		if err != nil || len(first) != 3 {
+			t.Fatalf("%s begins with %v, %v", c.ID(), first, err)
 		}
 		for n, x := range first {
 			if !c.Space.Has(x) || x.String() != list[i].Top[n].Config {

@@ -116,9 +116,11 @@ func (r *RecordRequest) configurations() int {
 }
 
 // first returns what the configurations of a kernel begin with.
-func (r *RecordRequest) first() (func(*ir.Call, schedule.Space) []schedule.Config, error) {
+func (r *RecordRequest) first() (tuner.First, error) {
 	if r.Likely == 0 {
-		return func(_ *ir.Call, s schedule.Space) []schedule.Config { return predict.Candidates(s, r.Same) }, nil
+		return func(_ context.Context, _ *ir.Call, s schedule.Space) ([]schedule.Config, error) {
+			return predict.Candidates(s, r.Same), nil
+		}, nil
 	}
 	m, err := modelOn(r.Device.Target, r.Model)
 	if err != nil {
@@ -127,8 +129,9 @@ func (r *RecordRequest) first() (func(*ir.Call, schedule.Space) []schedule.Confi
 	if m == nil {
 		return nil, noModel("likely")
 	}
-	return func(call *ir.Call, s schedule.Space) []schedule.Config {
-		return m.Likely(&predict.Kernel{Bound: r.Bound, Call: call, Space: s, Target: r.Device.Target}, r.Likely)
+	return func(_ context.Context, call *ir.Call, s schedule.Space) ([]schedule.Config, error) {
+		k := &predict.Kernel{Bound: r.Bound, Call: call, Space: s, Target: r.Device.Target}
+		return m.Likely(k, r.Likely), nil
 	}, nil
 }
 

@@ -6,8 +6,6 @@ import (
 	"io"
 	"path/filepath"
 
-	"github.com/gridloom/gridloom/internal/compile/ir"
-	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/disk"
 	"github.com/gridloom/gridloom/internal/run/gridio"
 	"github.com/gridloom/gridloom/internal/tune/predict"
@@ -27,8 +25,7 @@ type TrialsRequest struct {
 
 // Try makes so many trials of a kernel: those that first returns for its space, and then what a search chooses. It
 // tells their outcomes, and how many there were.
-type Try func(trials int, first func(*ir.Call, schedule.Space) []schedule.Config,
-	told func(o *tuner.Outcome, n int)) error
+type Try func(trials int, first tuner.First, told func(o *tuner.Outcome, n int)) error
 
 // Trials does work that tries configurations. When it is done, a recording is written.
 func Trials(ctx context.Context, r TrialsRequest, work func(Try) error) error {
@@ -42,8 +39,7 @@ func Trials(ctx context.Context, r TrialsRequest, work func(Try) error) error {
 		return err
 	}
 	defer s.Close()
-	err = work(func(trials int, first func(*ir.Call, schedule.Space) []schedule.Config,
-		told func(o *tuner.Outcome, n int)) error {
+	err = work(func(trials int, first tuner.First, told func(o *tuner.Outcome, n int)) error {
 		n := 0
 		o := tuner.Options{
 			Bound: r.Kernel.Bound, Set: settings(r.Kernel.Bound), Strategy: "auto", Seed: 1, MaxDepth: 1,

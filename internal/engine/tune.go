@@ -151,15 +151,25 @@ func (r *TuneRequest) begin() error {
 	if m == nil || err != nil {
 		return err
 	}
+	kernels, err := predict.KernelsOf(r.Bound, r.Device.Target, schedule.Plan{})
+	if err != nil {
+		return err
+	}
 	bound, target, n := r.Bound, r.Device.Target, r.Prior
-	r.First = func(call *ir.Call, s schedule.Space) []schedule.Config {
-		var list []schedule.Config
-		for _, x := range m.Rank(&predict.Kernel{Bound: bound, Call: call, Space: s, Target: target}) {
-			if list = append(list, x.Config); len(list) == n {
-				break
+	r.First = func(ctx context.Context, call *ir.Call, s schedule.Space) ([]schedule.Config, error) {
+		var own []*predict.Kernel
+		for _, k := range kernels {
+			if k.Call == call {
+				own = append(own, k)
 			}
 		}
-		return list
+		if len(own) != 1 { // which of them is searched is not known, and the first level need not know
+			return predict.Configs(m.Rank(&predict.Kernel{Bound: bound, Call: call, Space: s, Target: target}), n), nil
+		}
+		k := *own[0]
+		k.Space = s
+		ranked, err := m.Chosen(ctx, &k)
+		return predict.Configs(ranked, n), err
 	}
 	return nil
 }

@@ -113,6 +113,15 @@ func (r *Ranked) spills() int {
 	return 0
 }
 
+// Configs returns the configurations of the first n.
+func Configs(list []Ranked, n int) []schedule.Config {
+	var out []schedule.Config
+	for _, x := range list[:min(n, len(list))] {
+		out = append(out, x.Config)
+	}
+	return out
+}
+
 func sortRanked(list []Ranked) {
 	slices.SortStableFunc(list, func(a, b Ranked) int { return cmp.Compare(b.Fraction, a.Fraction) })
 }

@@ -102,11 +102,7 @@ func (m *Model) RankLowered(ctx context.Context, k *Kernel, ranked []Ranked, n i
 		return ranked, nil
 	}
 	n = min(n, len(ranked))
-	configs := make([]schedule.Config, n)
-	for i := range configs {
-		configs[i] = ranked[i].Config
-	}
-	variants, err := k.variants(ctx, configs)
+	variants, err := k.variants(ctx, Configs(ranked, n))
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package tuner
 
 import (
+	"context"
 	"encoding/json"
 	"time"
 
@@ -10,6 +11,9 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/session"
 )
+
+// First returns configurations of a call's kernel that are tried before a strategy chooses any.
+type First func(ctx context.Context, call *ir.Call, s schedule.Space) ([]schedule.Config, error)
 
 // Options says what to tune, and for how long.
 type Options struct {
@@ -30,8 +34,7 @@ type Options struct {
 	// for similar ones, the best first.
 	Good []schedule.Config
 
-	// First returns configurations of a call's kernel that are tried before the strategy chooses any; nil has none.
-	First    func(call *ir.Call, s schedule.Space) []schedule.Config
+	First    First  // nil has none
 	Strategy string // a name that search.New knows
 	Seed     uint64
 	// The search ends with the first of these that is reached; 0 is no limit. The budget includes the finalists

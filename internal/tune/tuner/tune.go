@@ -256,10 +256,12 @@ func (k *kernelSearch) setStrategy(ctx context.Context, estimate func(search.Poi
 	if err != nil && k.call.iterations != nil { // it may name parameters that only other kernels have
 		k.strategy, err = search.New(usualStrategy, problem)
 	}
-	if err == nil && k.opts.First != nil && k.call.iterations == nil {
-		if first := k.points(k.opts.First(k.call.ir, k.space.Schedule())); len(first) > 0 {
-			k.strategy = search.After(first, k.strategy)
-		}
+	if err != nil || k.opts.First == nil || k.call.iterations != nil {
+		return err
+	}
+	list, err := k.opts.First(ctx, k.call.ir, k.space.Schedule())
+	if first := k.points(list); len(first) > 0 {
+		k.strategy = search.After(first, k.strategy)
 	}
 	return err
 }

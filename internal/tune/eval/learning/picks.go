@@ -2,7 +2,6 @@ package learning
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
@@ -16,8 +15,7 @@ import (
 
 // Try makes so many trials of a kernel: those that first returns for its space, and then what a search chooses. It
 // tells their outcomes, and how many there were.
-type Try func(trials int, first func(*ir.Call, schedule.Space) []schedule.Config,
-	told func(o *tuner.Outcome, n int)) error
+type Try func(trials int, first tuner.First, told func(o *tuner.Outcome, n int)) error
 
 // PicksRequest asks how fast that is on the device which models chose that have not learned from a kernel.
 type PicksRequest struct {
@@ -91,18 +89,16 @@ func (p *picks) measure(ctx context.Context) error {
 	return p.In(ctx, p.name("picks"), func(try Try) error {
 		wanted := Splits
 		for _, n := range []int{min(firstPicks, p.Most), p.Most} {
-			var unranked error
-			first := func(call *ir.Call, space schedule.Space) []schedule.Config {
+			first := func(ctx context.Context, call *ir.Call, s schedule.Space) ([]schedule.Config, error) {
 				list := slices.Clone(again)
 				for _, split := range wanted {
-					ranked, err := p.rank(ctx, split.Name, call, space)
+					ranked, err := p.rank(ctx, split.Name, call, s)
 					if err != nil {
-						unranked = err
-						return nil
+						return nil, err
 					}
-					list = append(list, configs(ranked, n)...)
+					list = append(list, predict.Configs(ranked, n)...)
 				}
-				return list
+				return list, nil
 			}
 			err := try(len(again)+n*len(wanted), first, func(o *tuner.Outcome, _ int) {
 				seconds[o.Config] = 0
@@ -110,7 +106,7 @@ func (p *picks) measure(ctx context.Context) error {
 					seconds[o.Config] = o.Seconds
 				}
 			})
-			if err = errors.Join(unranked, err); err != nil {
+			if err != nil {
 				return err
 			}
 			p.fill(again, seconds)
@@ -123,15 +119,6 @@ func (p *picks) measure(ctx context.Context) error {
 		}
 		return nil
 	})
-}
-
-// configs returns the configurations of the first n.
-func configs(list []predict.Ranked, n int) []schedule.Config {
-	var out []schedule.Config
-	for _, x := range list[:min(n, len(list))] {
-		out = append(out, x.Config)
-	}
-	return out
 }
 
 // fill writes what was measured into the row. A model's picks end where one was not measured.
@@ -156,7 +143,7 @@ func (p *picks) fill(again []schedule.Config, seconds map[string]float64) {
 		if p.models[split.Name].Second != nil {
 			x.Lowered = predict.LoweredCandidates
 		}
-		for _, c := range configs(ranked, p.Most) {
+		for _, c := range predict.Configs(ranked, p.Most) {
 			s, ok := seconds[c.String()]
 			if !ok {
 				break
@@ -172,14 +159,12 @@ func (p *picks) fill(again []schedule.Config, seconds map[string]float64) {
 func (p *picks) search(ctx context.Context, prior int) error {
 	x := LiveSearch{Prior: prior}
 	suffix, split := "auto", Splits[0].Name
-	var first func(*ir.Call, schedule.Space) []schedule.Config
-	var unranked error
+	var first tuner.First
 	if prior > 0 {
 		suffix = "prior"
-		first = func(call *ir.Call, s schedule.Space) []schedule.Config {
+		first = func(ctx context.Context, call *ir.Call, s schedule.Space) ([]schedule.Config, error) {
 			ranked, err := p.rank(ctx, split, call, s)
-			unranked = err
-			return configs(ranked, prior)
+			return predict.Configs(ranked, prior), err
 		}
 	}
 	best := 0.0
@@ -194,7 +179,7 @@ func (p *picks) search(ctx context.Context, prior int) error {
 	})
 	p.row.Found(best)
 	p.row.Searches = append(p.row.Searches, x)
-	return errors.Join(unranked, err)
+	return err
 }
 
 // name names what was tried of the kernel.
