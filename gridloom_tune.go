@@ -11,7 +11,9 @@ import (
 
 // TuneOptions says how to search. The zero value searches for a minute.
 type TuneOptions struct {
-	Strategy string // how to search: "auto" (the default), "random" and others
+	// Strategy says how to search: "auto" (the default), "random" and others. With auto a search begins with what a
+	// model of the device expects to be fast, if one comes with Gridloom.
+	Strategy string
 	Seed     uint64 // makes other random choices
 	// The search ends with the first of these that is reached. Budget is a minute
 	// if neither is given; 0 is no limit otherwise.
@@ -96,6 +98,7 @@ func (p *Program) Tune(ctx context.Context, o Options, t TuneOptions) (*Tuning, 
 	}
 	r, err := engine.Tune(ctx, engine.TuneRequest{
 		Options: to, Device: d, Source: p.source.Text, File: p.source.Name, NoHints: t.NoHints,
+		Prior: engine.UsualPrior(to.Strategy),
 	})
 	if err != nil {
 		return nil, worded(err)

@@ -28,8 +28,8 @@ type tuneCmd struct {
 	Depth    int           `help:"Try at most so many iterations of a time loop in one kernel; 1 tries none, nor one for all statements of an iteration. Default: as many as gain something." placeholder:"N"`
 	Deep     bool          `help:"Print what came of each number of iterations in a kernel, and why no other was tried."`
 	Seed     *uint64       `help:"Make other random choices. Default: 1." placeholder:"N"`
-	Prior    int           `help:"Begin with so many configurations of each kernel that a model of the device expects to be fast, if one comes with gridloom." placeholder:"N"`
-	Model    string        `help:"The model of the device, as gridloom learn writes it: the search begins with what it expects to be fast. Default: the one that comes with gridloom, for --prior." placeholder:"FILE"`
+	Prior    *int          `help:"Begin with so many configurations of each kernel that a model of the device expects to be fast, if one comes with gridloom; 0 for none. Default: 10 with auto." placeholder:"N"`
+	Model    string        `help:"The model of the device, as gridloom learn writes it: the search begins with what it expects to be fast. Default: the one that comes with gridloom." placeholder:"FILE"`
 	NoHints  bool          `name:"no-hints" help:"Profile nothing within the search, and follow no hints."`
 	Profile  bool          `help:"At the end profile the best plan, and time the plans that hints suggest: predicted gains beside measured ones."`
 	Out      string        `help:"Write the story, a report, the best plan and a library to a folder: tuning.json, report.html, best.plan, library." placeholder:"DIR"`
@@ -242,8 +242,8 @@ func (c *tuneCmd) options() (tuner.Options, error) {
 		return o, usage("--depth %d: a number of iterations is positive", c.Depth)
 	case c.Workers < 0:
 		return o, usage("--workers %d: a number of processes is positive", c.Workers)
-	case c.Prior < 0:
-		return o, usage("--prior %d: a number of configurations is positive", c.Prior)
+	case c.Prior != nil && *c.Prior < 0:
+		return o, usage("--prior %d: a number of configurations is positive", *c.Prior)
 	}
 	if err := knownStrategy(c.Strategy); err != nil {
 		return o, err
@@ -301,13 +301,13 @@ func (c *tuneCmd) check(o tuner.Options, l lower.Options) error {
 	return fitsSpaces(c.Strategy, choices)
 }
 
-// usualPrior is how many configurations of a kernel a model chooses where the user names a model alone.
-const usualPrior = 10
-
 // prior is how many configurations of each kernel a model chooses to begin with.
 func (c *tuneCmd) prior() int {
-	if c.Model != "" && c.Prior == 0 {
-		return usualPrior
+	switch {
+	case c.Prior != nil:
+		return *c.Prior
+	case c.Model != "":
+		return engine.AutoPrior
 	}
-	return c.Prior
+	return engine.UsualPrior(c.Strategy)
 }

@@ -120,6 +120,11 @@ func TestTunePrior(t *testing.T) {
 			}
 		}
 	}
+	for strategy, want := range map[string]int{"auto": AutoPrior, "auto:n=3": AutoPrior, "random": 0, "autos.spec": 0} {
+		if got := UsualPrior(strategy); got != want {
+			t.Errorf("%s begins with %d", strategy, got)
+		}
+	}
 	unknown := paperJob(t, "a100", twoKernels).Device
 	for _, other := range []TuneRequest{{Device: j.Device}, {Device: unknown, Prior: 3}} {
 		if err := other.begin(); err != nil || other.First != nil {
