@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gridloom/gridloom/internal/engine"
@@ -13,6 +14,7 @@ type benchLearning struct {
 	record       `embed:""`
 	Picks        []string `help:"Also sum up what bench picks has measured and left in these files." placeholder:"FILE"`
 	Lockbox      string   `help:"Judge on the recordings in this folder alone, which no choice was made by, and add the rows to the file of --json, a run after the other." placeholder:"DIR"`
+	Only         []string `enum:"candidates,form,live" help:"Only these: candidates, form, live. The rows of others stay in the file of --json." placeholder:"NAME"`
 	Device       string   `help:"Only what was measured on this device: a part of its name." placeholder:"NAME"`
 	heldOutFlags `embed:""`
 }
@@ -28,6 +30,13 @@ Examples:
 func (c *benchLearning) Run(a *app) error {
 	if err := c.check(); err != nil {
 		return err
+	}
+	var kept []learning.Row
+	if len(c.Only) > 0 && c.JSON != "" {
+		var err error
+		if kept, err = bench.ReadRows[learning.Row](c.JSON, "bench learning"); err != nil {
+			return err
+		}
 	}
 	var live [][]*learning.Live
 	for _, path := range c.Picks { // all is looked at before anything takes time
@@ -47,29 +56,53 @@ func (c *benchLearning) Run(a *app) error {
 	if c.Lockbox != "" {
 		return c.lockbox(a, models)
 	}
-	rows, err := learning.Evaluate(a.ctx, models, a.commit(), a.stderr)
+	rows, err := c.judge(a, models, live)
 	if err != nil {
 		return err
-	}
-	forms, err := learning.Forms(a.ctx, models, a.commit())
-	if err != nil {
-		return err
-	}
-	if len(forms) == 0 {
-		fmt.Fprintln(a.stderr, "note: no form was judged: too few configurations of each were tried")
-	}
-	rows = append(rows, forms...)
-	for i, path := range c.Picks {
-		more, err := learning.SumUpLive(live[i], models, a.commit())
-		if err != nil {
-			return usage("--picks %s: %v", path, err)
-		}
-		rows = append(rows, more...)
 	}
 	if err := learning.Write(a.stdout, rows); err != nil {
 		return err
 	}
-	return c.keep(rows)
+	kept = slices.DeleteFunc(kept, func(r learning.Row) bool { return c.wants(r.Part()) })
+	return c.keep(append(kept, rows...))
+}
+
+// wants reports whether a part of the figures is made.
+func (c *benchLearning) wants(part string) bool {
+	return len(c.Only) == 0 || slices.Contains(c.Only, part)
+}
+
+// judge makes the rows that are wanted.
+func (c *benchLearning) judge(a *app, models *learning.HeldOut, live [][]*learning.Live) ([]learning.Row, error) {
+	var rows []learning.Row
+	if c.wants(learning.PartCandidates) {
+		list, err := learning.Evaluate(a.ctx, models, a.commit(), a.stderr)
+		if err != nil {
+			return nil, err
+		}
+		rows = list
+	}
+	if c.wants(learning.PartForm) {
+		forms, err := learning.Forms(a.ctx, models, a.commit())
+		if err != nil {
+			return nil, err
+		}
+		if len(forms) == 0 {
+			fmt.Fprintln(a.stderr, "note: no form was judged: too few configurations of each were tried")
+		}
+		rows = append(rows, forms...)
+	}
+	if !c.wants(learning.PartLive) {
+		return rows, nil
+	}
+	for i, path := range c.Picks {
+		more, err := learning.SumUpLive(live[i], models, a.commit())
+		if err != nil {
+			return nil, usage("--picks %s: %v", path, err)
+		}
+		rows = append(rows, more...)
+	}
+	return rows, nil
 }
 
 // lockboxRun is a look into the lockbox.

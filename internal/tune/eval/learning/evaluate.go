@@ -48,6 +48,21 @@ type Row struct {
 	Commit  string  `json:"commit"`
 }
 
+// The parts that figures are made in.
+const (
+	PartCandidates = "candidates"
+	PartForm       = "form"
+	PartLive       = "live" // picks and searches
+)
+
+// Part returns the part that a row belongs to.
+func (r *Row) Part() string {
+	if r.Experiment == PartCandidates || r.Experiment == PartForm {
+		return r.Experiment
+	}
+	return PartLive
+}
+
 // Split divides kernels into parts, each of which is left out once.
 type Split struct {
 	Name string

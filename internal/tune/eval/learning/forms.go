@@ -19,7 +19,6 @@ type kernelForms struct {
 	share map[string]float64 // what the best configuration of a form has of the best of all these forms
 	best  string             // form
 	forms []string           // by name
-	trial []string           // the form of each trial
 }
 
 // formsOf finds the forms of a kernel, of some family alone unless it is "".
@@ -29,7 +28,6 @@ func formsOf(e *predict.Examples, family string) *kernelForms {
 	for i := range e.Trials {
 		t := &e.Trials[i]
 		form := predict.FormOf(roles.Of(t.Config), t.Config.Family)
-		k.trial = append(k.trial, form)
 		if family != "" && t.Config.Family != family {
 			continue
 		}
@@ -96,14 +94,28 @@ var formPickers = []formPicker{
 		if err != nil {
 			return "", err
 		}
-		predicted := map[string]float64{}
-		for i, form := range k.trial {
-			if k.of.Drawn[i] { // that a search chose a configuration would hint at its form
-				predicted[form] = max(predicted[form], m.Speed.Predict(k.of.Rows[i]))
-			}
-		}
+		predicted := k.predicted(h.rank(m, k.of))
 		return k.most(func(f string) float64 { return predicted[f] }), nil
 	}},
+}
+
+// ofForm are the candidates of a form that tell what it is worth: the prediction of its best alone is often too good.
+const ofForm = 5
+
+// predicted returns what the first candidates of each form are predicted to have, in the mean.
+func (k *kernelForms) predicted(ranked []predict.Ranked) map[string]float64 {
+	roles := k.of.Space.Roles()
+	sum, n := map[string]float64{}, map[string]float64{}
+	for _, x := range ranked {
+		form := predict.FormOf(roles.Of(x.Config), x.Config.Family)
+		if n[form] < ofForm {
+			sum[form], n[form] = sum[form]+x.Fraction, n[form]+1
+		}
+	}
+	for form := range sum {
+		sum[form] /= n[form]
+	}
+	return sum
 }
 
 // pickByForest classifies by what a stencil is like.

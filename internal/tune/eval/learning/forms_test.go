@@ -1,18 +1,31 @@
 package learning
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/tune/learn/features"
+	"github.com/gridloom/gridloom/internal/tune/predict"
 )
+
+// ofTrials ranks what was tried of a kernel that has no space.
+func ofTrials(m *predict.Model, e *predict.Examples) []predict.Ranked {
+	var list []predict.Ranked
+	for i, row := range e.Rows {
+		list = append(list, predict.Ranked{Config: e.Trials[i].Config, Fraction: m.Speed.Predict(row)})
+	}
+	slices.SortStableFunc(list, func(a, b predict.Ranked) int { return cmp.Compare(b.Fraction, a.Fraction) })
+	return list
+}
 
 // formed makes stencils of which small ones are fast by tiles, and others by planes: the other form has half.
 func formed(t *testing.T) *HeldOut {
-	h := &HeldOut{stencils: map[string]int{}, models: map[string]*heldOut{}}
+	h := &HeldOut{stencils: map[string]int{}, models: map[string]*heldOut{}, ranking: ofTrials}
 	for s := range 30 {
 		small := s%3 > 0
 		e := made(fmt.Sprint("stencil ", s), nil, nil, 1)
@@ -52,6 +65,20 @@ func TestFormsOf(t *testing.T) {
 	e.Trials = e.Trials[:2*tuned-1]
 	if k := formsOf(e, ""); len(k.forms) != 1 || k.best != "tile" {
 		t.Errorf("%d forms, the best is %s", len(k.forms), k.best)
+	}
+}
+
+// A form is predicted to have what its first candidates are, in the mean: none without any.
+func TestPredictedOfForms(t *testing.T) {
+	k := formsOf(formed(t).All[1], "")
+	var list []predict.Ranked
+	for i := range ofForm + 3 { // 0.9, 0.85 and so on; then what is not looked at
+		list = append(list, predict.Ranked{Config: schedule.Config{Family: "tile"}, Fraction: 0.9 - 0.05*float64(i)})
+	}
+	list = append(list, predict.Ranked{Config: schedule.Config{Family: "planes"}, Fraction: 0.3})
+	got := k.predicted(list)
+	if math.Abs(got["tile"]-0.8) > 1e-12 || got["planes"] != 0.3 || len(got) != 2 {
+		t.Errorf("%v", got)
 	}
 }
 

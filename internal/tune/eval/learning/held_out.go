@@ -25,6 +25,9 @@ type HeldOut struct {
 	stencils map[string]int
 	models   map[string]*heldOut // by split and part, and by what they were learned from
 	mutex    sync.Mutex
+
+	// ranking ranks the candidates of kernels in tests; nil ranks all there are.
+	ranking func(m *predict.Model, e *predict.Examples) []predict.Ranked
 }
 
 type heldOut struct {
@@ -153,6 +156,14 @@ func (h *HeldOut) kept(digest string, learn func() (*predict.Model, error)) (*pr
 		}
 		return m, nil
 	})
+}
+
+// rank returns the candidates of a kernel, the fastest by the first level of a model first.
+func (h *HeldOut) rank(m *predict.Model, e *predict.Examples) []predict.Ranked {
+	if h.ranking != nil {
+		return h.ranking(m, e)
+	}
+	return m.Rank(e.Kernel)
 }
 
 // keptDigits are those of a hash that name the file of a model.
