@@ -16,7 +16,7 @@ import (
 )
 
 // ModelVersion is that of model files.
-const ModelVersion = 2
+const ModelVersion = 3
 
 // Model predicts what a configuration of a kernel has of the fastest speed on one kind of device.
 type Model struct {
@@ -120,6 +120,9 @@ func read(r io.Reader, value any) error {
 		return fmt.Errorf("the model has more than %d bytes", mostModelBytes)
 	}
 	if err := json.NewDecoder(bytes.NewReader(text)).Decode(value); err != nil {
+		if of := versionOf(text); of != 0 && of != ModelVersion {
+			return otherVersion(of)
+		}
 		return fmt.Errorf("the model cannot be read: %w", err)
 	}
 	return nil
@@ -174,11 +177,25 @@ func refuse(format string, args ...any) error {
 	return &gridio.Error{Text: fmt.Sprintf(format, args...), Hint: "gridloom learn makes it anew"}
 }
 
+// otherVersion refuses a model of another version.
+func otherVersion(version int) error {
+	return refuse("the model is of version %d, and this Gridloom knows %d", version, ModelVersion)
+}
+
+// versionOf returns the version of a model, of which it may be all that can be read; 0 if not even that can.
+func versionOf(text []byte) int {
+	var m struct{ Version int }
+	if err := json.Unmarshal(text, &m); err != nil {
+		return 0
+	}
+	return m.Version
+}
+
 // checkRanking refuses models that cannot rank here.
 func (m *Model) checkRanking() error {
 	switch {
 	case m.Version != ModelVersion:
-		return refuse("the model is of version %d, and this Gridloom knows %d", m.Version, ModelVersion)
+		return otherVersion(m.Version)
 	case m.Speed == nil:
 		return refuse("the model is not complete")
 	}

@@ -177,17 +177,10 @@ func TestBadModels(t *testing.T) {
 		want   string
 		damage func(*Model)
 	}{
-		{"version 3", func(m *Model) { m.Version = ModelVersion + 1 }},
+		{"version 4", func(m *Model) { m.Version = ModelVersion + 1 }},
 		{"other features", func(m *Model) { m.Features = append([]string{"another"}, m.Features[1:]...) }},
 		{"features", func(m *Model) { m.Features = append(slices.Clone(m.Features), "one more") }},
 		{"not complete", func(m *Model) { m.Picks = nil }},
-		{"damaged", func(m *Model) {
-			m.Speed = &learn.Boosted{Rate: 1, Trees: []learn.RegressionTree{{{Feature: 0, Low: 5, High: 6}}}}
-		}},
-		{"damaged", func(m *Model) { // a tree that never ends
-			m.Speed = &learn.Boosted{Rate: 1, Trees: []learn.RegressionTree{{{Value: 1}, {Low: 1, High: 1}}}}
-		}},
-		{"empty", func(m *Model) { m.Speed = &learn.Boosted{Trees: []learn.RegressionTree{{}}} }},
 	} {
 		bad := *m
 		c.damage(&bad)
@@ -198,6 +191,13 @@ func TestBadModels(t *testing.T) {
 		if _, err := ReadModel(&b); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.want, err)
 		}
+	}
+	var former bytes.Buffer // of a version whose trees were written node by node
+	y := gzip.NewWriter(&former)
+	fmt.Fprint(y, `{"gridloom": "model", "version": 2, "speed": {"trees": [[{"v": 1}]]}}`)
+	y.Close()
+	if _, err := ReadModel(&former); err == nil || !strings.Contains(err.Error(), "of version 2") {
+		t.Errorf("a former model: %v", err)
 	}
 	var other bytes.Buffer
 	z := gzip.NewWriter(&other)
@@ -217,6 +217,13 @@ func TestBadParts(t *testing.T) {
 		want   string
 		damage func(*Model)
 	}{
+		{"damaged", func(m *Model) {
+			m.Speed = &learn.Boosted{Rate: 1, Trees: []learn.RegressionTree{{{Feature: 0, Low: 5, High: 6}}}}
+		}},
+		{"damaged", func(m *Model) { // a tree that never ends
+			m.Speed = &learn.Boosted{Rate: 1, Trees: []learn.RegressionTree{{{Value: 1}, {Low: 1, High: 1}}}}
+		}},
+		{"empty", func(m *Model) { m.Speed = &learn.Boosted{Trees: []learn.RegressionTree{{}}} }},
 		{"damaged", func(m *Model) {
 			r := *m.Resources
 			r.Spills = &learn.Boosted{Trees: []learn.RegressionTree{{{Feature: 1 << 20, Low: 1, High: 2}, {}, {}}}}

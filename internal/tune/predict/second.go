@@ -77,7 +77,7 @@ func LearnSecond(ctx context.Context, all []*Examples, held [][]float64, done fu
 	if err != nil {
 		return nil, err
 	}
-	shorten(speed, n.Rows, 4)
+	shorten(speed, n.Rows, 3)
 	return &Second{n.Features, speed}, nil
 }
 

@@ -55,7 +55,7 @@ func Train(ctx context.Context, list []*Recorded, progress func(done, all int)) 
 		return nil, err
 	}
 	rows := Numbers(all).Rows
-	shorten(m.Speed, rows, 4)
+	shorten(m.Speed, rows, 3)
 	if m.Second, err = LearnSecond(ctx, all, held, steps.next); err != nil {
 		return nil, err
 	}
