@@ -1,8 +1,10 @@
 package learning
 
 import (
+	"context"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
@@ -12,8 +14,10 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/target"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/predict"
 	"github.com/gridloom/gridloom/internal/tune/synth"
+	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
 // onGPU makes kernels that can be lowered. What they take follows what a thread loads.
@@ -105,5 +109,46 @@ func TestBothLevels(t *testing.T) {
 		return 1
 	}) {
 		t.Error("scores do not fall")
+	}
+}
+
+// Picks go on until one is near the best, and the best is what a search of the kernel found, too.
+func TestPicksAfterSearches(t *testing.T) {
+	h := onGPU(t, "star-zy-r1", "star-zy-r2", "dense-zy-r1")
+	e := h.All[0]
+	var names []string
+	most := firstPicks + 3
+	row, err := Picks(t.Context(), PicksRequest{
+		Models: h, Kernel: e, Target: e.Target, Search: 4, Prior: 2, Most: most,
+		In: func(ctx context.Context, name string, work func(Try) error) error {
+			names = append(names, name)
+			return work(func(trials int, first tuner.First, told func(*tuner.Outcome, int)) error {
+				if first == nil {
+					told(&tuner.Outcome{Config: "found", Verdict: verdict.OK, Seconds: 0.5}, 3)
+					return nil
+				}
+				list, err := first(ctx, e.Call, e.Space)
+				for i, c := range list[:min(trials, len(list))] {
+					told(&tuner.Outcome{Config: c.String(), Verdict: verdict.OK, Seconds: 1}, i+1)
+				}
+				return err
+			})
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, ending := range []string{"-auto", "-prior", "-picks"} {
+		if len(names) != 3 || !strings.HasSuffix(names[i], ending) {
+			t.Fatalf("%v", names)
+		}
+	}
+	if row.Best != 0.5 || len(row.Searches) != 2 || row.Searches[0].Trials != 3 || row.Searches[1].Trials != 2 {
+		t.Errorf("%+v", row)
+	}
+	for _, s := range Splits {
+		if p := row.Of(s.Name); p == nil || len(p.Seconds) != most || p.Lowered != predict.LoweredCandidates {
+			t.Errorf("without a %s: %+v", s.Name, p)
+		}
 	}
 }

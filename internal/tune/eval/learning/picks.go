@@ -47,17 +47,14 @@ func Picks(ctx context.Context, r PicksRequest) (*Live, error) {
 		}
 		p.models[split.Name] = m
 	}
-	if err := p.measure(ctx); err != nil {
-		return nil, err
-	}
-	if r.Search > 0 {
+	if r.Search > 0 { // before picks are measured: these go on until one is near the best
 		for _, prior := range []int{0, r.Prior} {
 			if err := p.search(ctx, prior); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return p.row, nil
+	return p.row, p.measure(ctx)
 }
 
 // picks is the work on a request.
