@@ -31,6 +31,12 @@ func (c *benchLearning) Run(a *app) error {
 	if err := c.check(); err != nil {
 		return err
 	}
+	switch {
+	case c.wants(learning.PartLive) && len(c.Only) > 0 && len(c.Picks) == 0:
+		return usage("--only live needs the files of --picks")
+	case c.Lockbox != "" && len(c.Only) > 0:
+		return usage("--only makes a part of the usual figures, and --lockbox makes others")
+	}
 	var kept []learning.Row
 	if len(c.Only) > 0 && c.JSON != "" {
 		var err error

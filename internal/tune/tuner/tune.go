@@ -260,6 +260,9 @@ func (k *kernelSearch) setStrategy(ctx context.Context, estimate func(search.Poi
 		return err
 	}
 	list, err := k.opts.First(ctx, k.call.ir, k.space.Schedule())
+	if ctx.Err() != nil {
+		return nil // the search ends without a trial, as it does when it is interrupted later
+	}
 	if first := k.points(list); len(first) > 0 {
 		k.strategy = search.After(first, k.strategy)
 	}
