@@ -77,6 +77,7 @@ alone="$alone|TestConformance/(Bombs|FilterIsDefined|FormerSpellings|BadFiles)"
 alone="$alone|TestModels|TestNothingToLearn|TestMeasuredScenarios"
 alone="$alone|TestTrain$|TestModelFile|TestBuiltin|TestPattern|TestCandidates|TestRankByFirstTrees"
 alone="$alone|TestRestartOfSpans/(resident|pipe)|TestMemory/Bombs|TestFmaIsTheProcessors|TestDistances"
+alone="$alone|TestSpansAreChecked|TestSpoiltSpans|TestSpansLoseSideBySide|TestForAllSizes|TestSequences"
 alone="$alone|TestLikely|TestBadModels|TestResources|TestNoResources|TestRankLowered|TestBadParts|TestWriteRecordings"
 CGO_ENABLED=1 go test -race -skip "$alone" -timeout 80m $concurrent
 

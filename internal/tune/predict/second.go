@@ -37,15 +37,15 @@ var secondOptions = learn.BoostedOptions{
 // predictions. Others are never among the first, and to lower them would take long.
 const secondPart = 3
 
-// isLowered reports whether the second level learns from the kernel.
-func (e *Examples) isLowered() bool { return e.Target.Kind() == lower.GPU }
+// IsLowered reports whether the second level learns from the kernel.
+func (e *Examples) IsLowered() bool { return e.Target.Kind() == lower.GPU }
 
 // LearnSecond learns the second level. held has what was predicted of each trial by trees that had not learned from the
 // kernel's stencil. done is told of each kernel that was lowered. Of nothing that can be lowered it is nil.
 func LearnSecond(ctx context.Context, all []*Examples, held [][]float64, done func()) (*Second, error) {
 	n := &learn.Numbers{Features: SecondFeatures()}
 	for k, e := range all {
-		if !e.isLowered() {
+		if !e.IsLowered() {
 			continue
 		}
 		first := make([]int, len(e.Trials))

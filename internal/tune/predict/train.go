@@ -80,7 +80,7 @@ type steps struct {
 func stepsOf(all []*Examples, groups int, progress func(done, all int)) *steps {
 	s := &steps{all: min(folds, groups) + 1, progress: progress}
 	for _, e := range all {
-		if e.isLowered() {
+		if e.IsLowered() {
 			s.all++
 		}
 	}

@@ -119,6 +119,9 @@ func (h *HeldOut) LearnBoth(ctx context.Context, list []*predict.Examples) (*pre
 		}
 		held := make([][]float64, len(list))
 		for k, e := range list {
+			if !e.IsLowered() {
+				continue
+			}
 			m, err := h.Without(ctx, e, Splits[0])
 			if err != nil {
 				return nil, err
