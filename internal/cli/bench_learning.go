@@ -32,7 +32,7 @@ func (c *benchLearning) Run(a *app) error {
 		return err
 	}
 	switch {
-	case c.wants(learning.PartLive) && len(c.Only) > 0 && len(c.Picks) == 0:
+	case slices.Contains(c.Only, learning.PartLive) && len(c.Picks) == 0:
 		return usage("--only live needs the files of --picks")
 	case c.Lockbox != "" && len(c.Only) > 0:
 		return usage("--only makes a part of the usual figures, and --lockbox makes others")

@@ -78,7 +78,7 @@ func (c *benchPicks) Run(a *app) error {
 	if err := os.MkdirAll(c.Record, 0o777); err != nil {
 		return err
 	}
-	if err := models.Prepare(a.ctx, left); err != nil {
+	if err := models.Prepare(a.ctx, left, models.BothWithout); err != nil {
 		return err
 	}
 	until, missed := time.Now().Add(c.Budget), 0

@@ -156,7 +156,7 @@ func Forms(ctx context.Context, h *HeldOut, commit string) ([]Row, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
-	if err := h.Prepare(ctx, h.All); err != nil {
+	if err := h.Prepare(ctx, h.All, h.Without); err != nil {
 		return nil, err
 	}
 	return judgeForms(ctx, h, all, formPickers, Splits, Row{Experiment: "form", Commit: commit})

@@ -72,11 +72,14 @@ func (h *HeldOut) Without(ctx context.Context, e *predict.Examples, s Split) (*p
 
 // BothWithout is Without, with both levels.
 func (h *HeldOut) BothWithout(ctx context.Context, e *predict.Examples, s Split) (*predict.Model, error) {
-	others, err := h.others(s, h.part(e, s))
-	if err != nil {
-		return nil, err
-	}
-	return h.LearnBoth(ctx, others)
+	part := h.part(e, s)
+	return h.once("both levels "+s.Name+" "+part, func() (*predict.Model, error) {
+		others, err := h.others(s, part)
+		if err != nil {
+			return nil, err
+		}
+		return h.LearnBoth(ctx, others)
+	})
 }
 
 // others returns all kernels but those of a part.
@@ -172,14 +175,15 @@ func (h *HeldOut) rank(m *predict.Model, e *predict.Examples) []predict.Ranked {
 // keptDigits are those of a hash that name the file of a model.
 const keptDigits = 16
 
-// Prepare makes the models of both levels and of all splits that some kernels need, side by side.
-func (h *HeldOut) Prepare(ctx context.Context, list []*predict.Examples) error {
+// Prepare makes the models of all splits that some kernels need, side by side: by Without, or BothWithout.
+func (h *HeldOut) Prepare(ctx context.Context, list []*predict.Examples,
+	without func(context.Context, *predict.Examples, Split) (*predict.Model, error)) error {
 	var work errgroup.Group
 	work.SetLimit(runtime.GOMAXPROCS(0))
 	for _, s := range Splits {
 		for _, e := range list {
 			work.Go(func() error {
-				_, err := h.BothWithout(ctx, e, s)
+				_, err := without(ctx, e, s)
 				return err
 			})
 		}
