@@ -243,7 +243,7 @@ func (c *tuneCmd) options() (tuner.Options, error) {
 	case c.Workers < 0:
 		return o, usage("--workers %d: a number of processes is positive", c.Workers)
 	case c.Prior != nil && *c.Prior < 0:
-		return o, usage("--prior %d: a number of configurations is positive", *c.Prior)
+		return o, usage("--prior %d: a number of configurations is 0 or more", *c.Prior)
 	}
 	if err := knownStrategy(c.Strategy); err != nil {
 		return o, err

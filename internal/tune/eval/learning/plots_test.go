@@ -34,13 +34,7 @@ func TestRunsCurves(t *testing.T) {
 }
 
 // followed are kernels of several stencils whose fractions follow the first feature, with what held-out models need.
-func followed() *HeldOut {
-	h := &HeldOut{All: study(true), stencils: map[string]int{}}
-	for s, e := range h.All {
-		h.stencils[e.Stencil] = s
-	}
-	return h
-}
+func followed() *HeldOut { return heldOutOf(study(true)) }
 
 // The feature that decides is the most important one by far: shuffled, it costs about twice the variance. The others
 // count nothing.
