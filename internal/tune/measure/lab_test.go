@@ -186,7 +186,7 @@ func TestTry(t *testing.T) {
 func TestLoading(t *testing.T) {
 	l, code := lab(t)
 	expected(t, l, code(""))
-	r, err := l.Try(t.Context(), code("/* another */"), margins, rule, time.Nanosecond)
+	r, err := l.Try(t.Context(), code("for (;;) sleep(1);"), margins, rule, time.Nanosecond)
 	late, ok := errors.AsType[*Late](err)
 	if !ok || late.Loading || !(r.Loading > 0) {
 		t.Errorf("%+v %v", r, err)
