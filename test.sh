@@ -96,8 +96,8 @@ find internal -name '*_test.go' -exec grep -H '^func Fuzz' {} + | sort |
 # A seeded slice of what "make proof" does at length.
 say "Proof: random programs with random plans for GPUs, simulated"
 make --no-print-directory build
-build/gridloom bench proof --target gpu --pairs 150 --seed 500000 --every 100
-build/gridloom bench proof --target gpu --spans --pairs 60 --seed 500000 --every 30
+build/gridloom bench proof --target gpu --pairs 90 --seed 500000 --every 90
+build/gridloom bench proof --target gpu --spans --pairs 40 --seed 500000 --every 40
 
 say "Tests"
 exec go test -vet=off -timeout 80m ./...

@@ -102,7 +102,7 @@ func equal(one, other string, set map[string]string, seed uint64) error {
 	return nil
 }
 
-// small returns sizes of at most 24 cells an axis for a program.
+// small returns sizes of at most 17 cells an axis for a program.
 func small(t testing.TB, text string) map[string]string {
 	p, _ := lang.Load(diag.NewSource("t.loom", text))
 	b, list := p.Bind(nil)
@@ -111,8 +111,8 @@ func small(t testing.TB, text string) map[string]string {
 	}
 	set := map[string]string{}
 	for i, q := range p.Params {
-		if b.Params[i] > 24 {
-			set[q.Name] = fmt.Sprint(24 - i)
+		if b.Params[i] > 17 {
+			set[q.Name] = fmt.Sprint(17 - i)
 		}
 	}
 	if _, list := p.Bind(set); list.HasErrors() {

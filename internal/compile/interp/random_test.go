@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	seeds     = flag.Uint64("seeds", 60, "how many random programs to run")
+	seeds     = flag.Uint64("seeds", 40, "how many random programs to run")
 	firstSeed = flag.Uint64("first-seed", 0, "the first of them")
 )
 

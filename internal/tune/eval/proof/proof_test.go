@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 // A slice of the proof with fixed seeds. gridloom bench proof runs thousands.
 func TestRandomPrograms(t *testing.T) {
 	t.Parallel()
-	n := 40
+	n := 28
 	if testing.Short() {
 		n = 8
 	}
