@@ -102,12 +102,12 @@ func (c *emitCmd) predict(a *app, src *diag.Source, r *engine.EmitRequest) error
 		}
 		return nil
 	}
-	if c.Target == "c" {
-		return usage("--machine %s: no model is of processors; --target names a language of GPUs", c.Machine)
-	}
 	t, err := paperTarget("", c.Machine, c.Target, r.Program.Arithmetic)
 	if err != nil {
 		return err
+	}
+	if of := t.Dialect.Name; of != c.Target {
+		return usage("--machine %s: kernels for it are written in %s, and --target names %s", c.Machine, of, c.Target)
 	}
 	b, err := a.bind(src, r.Program, append(slices.Clone(c.Set), c.At...))
 	if err != nil {
@@ -121,8 +121,8 @@ func (c *emitCmd) predict(a *app, src *diag.Source, r *engine.EmitRequest) error
 		return err
 	}
 	if p.Kernels > 0 {
-		fmt.Fprintf(a.stderr, "plan by prediction: %s\nnote: nothing was measured: such plans have %s\n", r.Plan,
-			expectationText(p.Expected))
+		fmt.Fprintf(a.stderr, "plan by prediction: %s\nnote: nothing was measured: such plans have %s%s\n", r.Plan,
+			expectationText(p.Expected), learnedOnText(p.LearnedOn))
 	}
 	if p.Far > 0 {
 		fmt.Fprintf(a.stderr, "note: not predicted, since the model has learned from nothing like it: %s\n",

@@ -124,7 +124,7 @@ func paperFeatures(b *ir.Binding, o lower.Options) ([]featureGroup, error) {
 		g.Part = c.ID()
 		list = append(list, g)
 		of := features.NewConfigurations(b, call, o.Machine, c.Space)
-		g = newFeatureGroup("configuration", features.OfConfiguration, of.Of(c.Config))
+		g = newFeatureGroup("configuration", of.Features(), of.Of(c.Config))
 		g.Part = c.ID()
 		list = append(list, g)
 	}

@@ -327,7 +327,8 @@ func (j *job) predict() error {
 	if p.Kernels > 0 {
 		fmt.Fprintf(j.stderr, "plan by prediction: %s\n", j.Job.Plan.WithFission(j.Version))
 		if measured == "" {
-			measured = fmt.Sprintf("nothing was measured: such plans have %s", expectationText(p.Expected))
+			measured = fmt.Sprintf("nothing was measured: such plans have %s%s", expectationText(p.Expected),
+				learnedOnText(p.LearnedOn))
 		}
 		j.note(measured + "; gridloom tune finds the fastest")
 	}
@@ -345,7 +346,7 @@ func (j *job) guarded(p *engine.Prediction) int {
 		return 0
 	case j.Guard != nil:
 		return *j.Guard
-	case p.Expected.IsWide():
+	case p.IsUnsure():
 		return engine.MostGuarded
 	}
 	return 0

@@ -92,12 +92,20 @@ func printPredicted(a *app, p *engine.Predicted) {
 	if p.Far {
 		a.row("  warning: it is unlike all that the model has learned from; gridloom tune measures")
 	}
-	a.row("  first picks like this one have %s", expectationText(p.Expected))
+	a.row("  first picks like this one have %s%s", expectationText(p.Expected), learnedOnText(p.LearnedOn))
 }
 
 // expectationText words an expected fraction.
 func expectationText(e predict.Expectation) string {
 	return fmt.Sprintf("%.2f of the best speed, 90 %% of them %.2f or more", e.Mean, e.Low)
+}
+
+// learnedOnText words that a model has not seen this machine; "" if it has.
+func learnedOnText(processors []string) string {
+	if len(processors) == 0 {
+		return ""
+	}
+	return ", on what the model has learned from: " + strings.Join(processors, "; ")
 }
 
 // needsText words what a configuration is predicted to take; "" if that is not known.

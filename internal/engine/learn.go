@@ -54,7 +54,7 @@ func Learn(ctx context.Context, r LearnRequest) (*Learned, error) {
 		out.Changed += k.Gone
 	}
 	list = slices.DeleteFunc(list, func(k *predict.Recorded) bool { return len(k.Trials) == 0 })
-	if err := oneDevice(list); err != nil {
+	if err := oneModel(list); err != nil {
 		return nil, err
 	}
 	if len(list) == 0 && len(out.Unread) > 0 {
@@ -66,7 +66,7 @@ func Learn(ctx context.Context, r LearnRequest) (*Learned, error) {
 	return out, err
 }
 
-// Recordings returns the kernels that the recordings in a folder have, of one device.
+// Recordings returns the kernels that the recordings in a folder have, of one device or of processors.
 func Recordings(ctx context.Context, folder, device string) ([]*predict.Recorded, error) {
 	list, _, err := recordings(ctx, folder, device)
 	if err != nil {
@@ -75,7 +75,7 @@ func Recordings(ctx context.Context, folder, device string) ([]*predict.Recorded
 	if len(list) == 0 {
 		return nil, requestf("recordings "+folder, "no kernel of the current versions was recorded")
 	}
-	return list, oneDevice(list)
+	return list, oneModel(list)
 }
 
 // recordings reads recordings through a store of their own.
@@ -96,19 +96,12 @@ func recordings(ctx context.Context, folder, device string) ([]*predict.Recorded
 	return predict.Read(ctx, s, store.Filter{Device: device})
 }
 
-// oneDevice refuses kernels that were measured on several devices.
-func oneDevice(list []*predict.Recorded) error {
-	var names []string
-	for _, k := range list {
-		if !slices.Contains(names, k.Device) {
-			names = append(names, k.Device)
-		}
+// oneModel refuses kernels that no model is made of together.
+func oneModel(list []*predict.Recorded) error {
+	if err := predict.OneModel(list); err != nil {
+		return requestf("device", "%v: name one of them", err)
 	}
-	if len(names) < 2 {
-		return nil
-	}
-	return requestf("device", "a model is made of one device, and there are %s: name one of them",
-		strings.Join(names, "; "))
+	return nil
 }
 
 // importAll imports all recordings in a folder and its folders, in the order of their names.

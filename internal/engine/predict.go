@@ -36,8 +36,10 @@ type Predicted struct {
 	Forms      []PredictedForm     `json:"forms"`
 	Nearest    []predict.Neighbour `json:"nearest"`
 	Far        bool                `json:"far"` // it is unlike all that the model has learned from
-	Expected   predict.Expectation `json:"first_pick"`
-	Seconds    float64             `json:"seconds"` // that ranking took
+	// LearnedOn are the processors that a model has learned on which has not seen this machine.
+	LearnedOn []string            `json:"learned_on,omitempty"`
+	Expected  predict.Expectation `json:"first_pick"`
+	Seconds   float64             `json:"seconds"` // that ranking took
 	// Lowered are the candidates that were ranked again, and what that took.
 	Lowered        int     `json:"lowered,omitempty"`
 	LoweredSeconds float64 `json:"lowered_seconds,omitempty"`
@@ -137,7 +139,7 @@ func byModel(ctx context.Context, m *predict.Model, b *ir.Binding, t *target.Tar
 	if err != nil || len(kernels) == 0 {
 		return plan, nil, err
 	}
-	out := &Prediction{Expected: m.Expected()}
+	out := &Prediction{Expected: m.Expected(), LearnedOn: elsewhere(m, t)}
 	for _, k := range kernels {
 		if _, far := m.Nearest(k, 1); far {
 			out.Far++
@@ -163,6 +165,19 @@ type Prediction struct {
 	Kernels  int // whose configurations it has chosen
 	Far      int // that are unlike all that the model has learned from
 	Expected predict.Expectation
+	// LearnedOn are the processors that the model has learned on, if it has not seen this machine.
+	LearnedOn []string
+}
+
+// IsUnsure reports whether what is predicted should be measured before it is trusted.
+func (p *Prediction) IsUnsure() bool { return p.Expected.IsWide() || len(p.LearnedOn) > 0 }
+
+// elsewhere returns the processors that a model has learned on, if the target is none of them.
+func elsewhere(m *predict.Model, t *target.Target) []string {
+	if d := deviceOf(t); !m.Knows(&d) {
+		return m.Processors
+	}
+	return nil
 }
 
 // noModel says that no model is of what an option names.
@@ -190,6 +205,7 @@ func Predict(ctx context.Context, r PredictRequest) ([]Predicted, error) {
 		ranked := m.Rank(k)
 		p := Predicted{
 			Kernel: k.ID, Candidates: len(ranked), Expected: m.Expected(), Seconds: time.Since(began).Seconds(),
+			LearnedOn: elsewhere(m, r.Target),
 		}
 		if r.Lower > 0 && m.Second != nil {
 			began, p.Lowered = time.Now(), min(r.Lower, len(ranked))

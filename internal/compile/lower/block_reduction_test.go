@@ -139,8 +139,8 @@ func TestBlockReductionInOrder(t *testing.T) {
 
 // Tiles of a processor hold whole segments of a row, so that strips need no others.
 func TestTilesAreWholeSegments(t *testing.T) {
-	if flatTile%ir.Segment != 0 || stripCells%ir.Segment != 0 {
-		t.Errorf("a tile of %d cells, a strip of %d", int64(flatTile), int64(stripCells))
+	if FlatTile%ir.Segment != 0 || stripCells%ir.Segment != 0 {
+		t.Errorf("a tile of %d cells, a strip of %d", int64(FlatTile), int64(stripCells))
 	}
 	for rank := 1; rank <= 4; rank++ {
 		s := Space(CPU, []string{"l", "k", "j", "i"}[4-rank:])

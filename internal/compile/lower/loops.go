@@ -76,9 +76,9 @@ func zeros(rank int) schedule.Value {
 	return schedule.Int(0, make([]int64, rank-1)...)
 }
 
-// flatTile is the tile of a loop over a single axis, which must be cut so that
+// FlatTile is the tile of a loop over a single axis, which must be cut so that
 // threads can share it.
-const flatTile = 1 << 14
+const FlatTile = 1 << 14
 
 // loopNest is a group's loop structure being built.
 type loopNest struct {
@@ -106,7 +106,7 @@ func (n *nest) loops() ([]kernel.Stmt, []func()) {
 		l.block[n.axes[i]] = b
 	}
 	if len(n.axes) == 1 && l.block[n.axes[0]] == 0 {
-		l.block[n.axes[0]] = flatTile
+		l.block[n.axes[0]] = FlatTile
 	}
 	if len(n.ordered()) > 0 {
 		l.strips = &strips{values: map[*statement]*kernel.Buffer{}, segments: map[*statement]segments{}}

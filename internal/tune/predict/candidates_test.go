@@ -16,6 +16,12 @@ import (
 // kernelsOf are the kernels of a program on the H200.
 func kernelsOf(t testing.TB, name, source string) []*Kernel {
 	t.Helper()
+	return kernelsOn(t, target.OnPaper(emit.CUDA, h200(t), arith.Contract), name, source)
+}
+
+// kernelsOn are the kernels of a program on a target.
+func kernelsOn(t testing.TB, on *target.Target, name, source string) []*Kernel {
+	t.Helper()
 	p, list := lang.Load(diag.NewSource(name, source))
 	if list.HasErrors() {
 		t.Fatal(list[0].Message)
@@ -25,7 +31,7 @@ func kernelsOf(t testing.TB, name, source string) []*Kernel {
 	if list.HasErrors() {
 		t.Fatal(list[0].Message)
 	}
-	kernels, err := KernelsOf(b, target.OnPaper(emit.CUDA, h200(t), arith.Contract), schedule.Plan{})
+	kernels, err := KernelsOf(b, on, schedule.Plan{})
 	if err != nil {
 		t.Fatal(err)
 	}

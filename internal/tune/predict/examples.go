@@ -24,7 +24,7 @@ type Examples struct {
 // Describe describes a kernel and its trials.
 func Describe(r *Recorded) *Examples {
 	e := &Examples{Recorded: r, Stencil: r.Group()}
-	var of *features.Configurations
+	var of features.Configurations
 	e.Program, of = r.describe()
 	candidates := map[string]bool{}
 	for _, c := range Candidates(r.Space, Shared) {
@@ -39,9 +39,17 @@ func Describe(r *Recorded) *Examples {
 	return e
 }
 
+// apiOf is that of the devices that all examples were measured on.
+func apiOf(all []*Examples) string {
+	if len(all) == 0 {
+		return ""
+	}
+	return all[0].API
+}
+
 // Numbers are all examples as what regressors learn from.
 func Numbers(all []*Examples) *learn.Numbers {
-	n := &learn.Numbers{Features: featureNames()}
+	n := &learn.Numbers{Features: featureNames(apiOf(all))}
 	for _, e := range all {
 		n.Rows = append(n.Rows, e.Rows...)
 		n.Targets = append(n.Targets, e.Targets...)
@@ -52,7 +60,7 @@ func Numbers(all []*Examples) *learn.Numbers {
 // Digest is a hash of all that a model of some kernels follows from: what they are learned by, and the trees' options.
 func Digest(all []*Examples) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%d %+v %q\n", ModelVersion, options, featureNames())
+	fmt.Fprintf(h, "%d %+v %q\n", ModelVersion, options, featureNames(apiOf(all)))
 	for _, e := range all {
 		for i, row := range e.Rows {
 			binary.Write(h, binary.LittleEndian, row)
@@ -79,5 +87,5 @@ func Grow(n *learn.Numbers) (*learn.Boosted, error) { return learn.NewBoosted(n,
 // Learn makes a model that ranks, without what a model's file says beside: what to expect of it, and of what programs.
 func Learn(all []*Examples) (*Model, error) {
 	b, err := Fit(all)
-	return &Model{Version: ModelVersion, Features: featureNames(), Speed: b}, err
+	return &Model{Version: ModelVersion, API: apiOf(all), Features: featureNames(apiOf(all)), Speed: b}, err
 }

@@ -70,7 +70,7 @@ func (k *Kernel) Code(c schedule.Config) (session.Code, bool) {
 }
 
 // describe returns the features of the kernel's program, and what describes its configurations.
-func (k *Kernel) describe() ([]float64, *features.Configurations) {
+func (k *Kernel) describe() ([]float64, features.Configurations) {
 	return features.Program(k.Bound, k.Call),
 		features.NewConfigurations(k.Bound, k.Call, k.Target.Machine, k.Space)
 }
@@ -144,7 +144,7 @@ func KernelsOf(b *ir.Binding, t *target.Target, plan schedule.Plan) ([]*Kernel, 
 			Own: c.Kernel, Target: t,
 		}
 		if t.Kind() == lower.CPU { // as a search does
-			k.Space = tuner.ForCPU(b, k.Call, cmp.Or(t.Units, runtime.GOMAXPROCS(0)), k.Space)
+			k.Space = tuner.ForCPU(b, k.Call, processorsOf(t), k.Space)
 		}
 		list = append(list, k)
 	}
@@ -158,6 +158,16 @@ func KernelsOf(b *ir.Binding, t *target.Target, plan schedule.Plan) ([]*Kernel, 
 		}
 	}
 	return list, nil
+}
+
+// processorsOf is how many threads of a target with processors run at once: of a machine on paper what its description
+// says, and what this one has where nothing does.
+func processorsOf(t *target.Target) int {
+	described := 0
+	if m := t.Machine; m != nil && m.CPU != nil {
+		described = m.Units * max(1, m.CPU.ThreadsPerCore)
+	}
+	return cmp.Or(t.Units, described, runtime.GOMAXPROCS(0))
 }
 
 // Recorded is a kernel with the trials of its configurations.

@@ -22,9 +22,11 @@ const ModelVersion = 3
 type Model struct {
 	Version  int      `json:"version"`
 	API      string   `json:"api"`    // of the device
-	Device   string   `json:"device"` // its name
+	Device   string   `json:"device"` // its name; "processors" for those of any machine
 	Features []string `json:"features"`
-	Training Training `json:"training"`
+	// Processors are those that were measured on, with their threads.
+	Processors []string `json:"processors,omitempty"`
+	Training   Training `json:"training"`
 	// Speed predicts the fraction.
 	Speed *learn.Boosted `json:"speed"`
 	// Resources predict registers and spills; nil if nothing was told of them.
@@ -59,10 +61,18 @@ type Scale struct {
 	Far float64 `json:"far"`
 }
 
-// featureNames are the features of a kernel with a configuration, in their order.
-func featureNames() []string {
+// Features are those of a kernel with a configuration on devices of an API, in their order.
+func Features(api string) []features.Feature {
+	if api == session.CPU {
+		return slices.Concat(features.OfProgram, features.OfBlocking)
+	}
+	return slices.Concat(features.OfProgram, features.OfConfiguration)
+}
+
+// featureNames are their names.
+func featureNames(api string) []string {
 	var names []string
-	for _, f := range slices.Concat(features.OfProgram, features.OfConfiguration) {
+	for _, f := range Features(api) {
 		names = append(names, f.Name)
 	}
 	return names
@@ -132,6 +142,7 @@ func read(r io.Reader, value any) error {
 type treesFile struct {
 	Gridloom string         `json:"gridloom"`
 	Version  int            `json:"version"`
+	API      string         `json:"api,omitempty"`
 	Features []string       `json:"features"`
 	Speed    *learn.Boosted `json:"speed"`
 	Second   *Second        `json:"second,omitempty"`
@@ -141,7 +152,7 @@ const treesKind = "trees"
 
 // WriteTrees writes what a model of Learn has, and its second level if it has one.
 func (m *Model) WriteTrees(w io.Writer) error {
-	return write(w, treesFile{treesKind, m.Version, m.Features, m.Speed, m.Second})
+	return write(w, treesFile{treesKind, m.Version, m.API, m.Features, m.Speed, m.Second})
 }
 
 // ReadTrees reads what WriteTrees has written, and refuses what this Gridloom cannot use.
@@ -153,7 +164,7 @@ func ReadTrees(r io.Reader) (*Model, error) {
 	if f.Gridloom != treesKind {
 		return nil, errors.New("these are no trees of Gridloom's")
 	}
-	m := &Model{Version: f.Version, Features: f.Features, Speed: f.Speed, Second: f.Second}
+	m := &Model{Version: f.Version, API: f.API, Features: f.Features, Speed: f.Speed, Second: f.Second}
 	return m, m.checkRanking()
 }
 
@@ -199,7 +210,7 @@ func (m *Model) checkRanking() error {
 	case m.Speed == nil:
 		return refuse("the model is not complete")
 	}
-	now := featureNames()
+	now := featureNames(m.API)
 	for i, name := range now {
 		if i >= len(m.Features) || m.Features[i] != name {
 			return refuse("the model has other features than this Gridloom: %s is not its %d.", name, i+1)
@@ -254,8 +265,15 @@ func checkTrees(b *learn.Boosted, features int) error {
 	return nil
 }
 
-// For reports whether the model was made for a device.
-func (m *Model) For(d *session.Device) bool { return m.API == d.API && m.Device == d.Name }
+// For reports whether the model was made for a device. That of processors is for any: what differs is told by features.
+func (m *Model) For(d *session.Device) bool {
+	return m.API == d.API && (m.API == session.CPU || m.Device == d.Name)
+}
+
+// Knows reports whether it has learned from what was measured on the very device.
+func (m *Model) Knows(d *session.Device) bool {
+	return m.For(d) && (m.API != session.CPU || slices.Contains(m.Processors, d.String()))
+}
 
 // Expected is what a first pick has of the fastest speed.
 func (m *Model) Expected() Expectation { return Expect(m.Picks) }

@@ -246,10 +246,13 @@ func TestTrainRefuses(t *testing.T) {
 	one := recordings(t, 30, "star-zyx-r1")
 	two := recordings(t, 30, "star-zyx-r2")
 	two[0].Device = "Another GPU"
+	three := recordings(t, 30, "star-zyx-r3")
+	three[0].Device, three[0].API = "processors", session.CPU
 	for want, list := range map[string][]*Recorded{
 		"nothing to learn from": nil,
 		"one stencil":           one,
 		"of one device":         append(slices.Clone(one), two...),
+		"A GPU; processors":     append(slices.Clone(one), three...),
 	} {
 		if _, err := Train(t.Context(), list, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)

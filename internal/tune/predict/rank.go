@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/tune/learn/features"
 )
@@ -26,16 +27,32 @@ var screens = []struct{ trees, most int }{{20, math.MaxInt}, {60, 2500}, {math.M
 // finalists are the candidates that all trees are asked about.
 const finalists = 1000
 
-// Rank returns the candidates of a kernel, the fastest by prediction first. The seeds of the kernel's families are
-// candidates, too.
-func (m *Model) Rank(k *Kernel) []Ranked {
-	program, of := k.describe()
-	candidates := Candidates(k.Space, usualCandidates)
+// ranked are the candidates that are ranked: the seeds of the kernel's families are among them. That all processors
+// share a loop is said by leaving their number open, so that it holds on a machine with more.
+func (k *Kernel) ranked() []schedule.Config {
+	list := Candidates(k.Space, usualCandidates)
 	for _, c := range k.Space.SeedConfigs() {
-		if !slices.ContainsFunc(candidates, c.Equal) {
-			candidates = append(candidates, c)
+		if !slices.ContainsFunc(list, c.Equal) {
+			list = append(list, c)
 		}
 	}
+	if k.Target.Kind() != lower.CPU {
+		return list
+	}
+	all, roles := int64(processorsOf(k.Target)), k.Space.Roles()
+	open := slices.DeleteFunc(slices.Clone(list), func(c schedule.Config) bool {
+		return roles.Of(c).Int(schedule.Workers, 0) == all
+	})
+	if len(open) == 0 { // a plan says how many
+		return list
+	}
+	return open
+}
+
+// Rank returns the candidates of a kernel, the fastest by prediction first.
+func (m *Model) Rank(k *Kernel) []Ranked {
+	program, of := k.describe()
+	candidates := k.ranked()
 	order, rows := m.order(candidates, program, of)
 	ranked := make([]Ranked, len(order))
 	for i, x := range order {
@@ -56,7 +73,7 @@ func (m *Model) Rank(k *Kernel) []Ranked {
 }
 
 // order orders configurations, and returns the features of those that are left at the end: all but the program's.
-func (m *Model) order(list []schedule.Config, program []float64, of *features.Configurations) ([]scored, []float64) {
+func (m *Model) order(list []schedule.Config, program []float64, of features.Configurations) ([]scored, []float64) {
 	width := len(m.Features) - len(program)
 	speed := m.Speed.Given(program)
 	rows := make([]float64, 0, len(list)*width)

@@ -36,7 +36,7 @@ const leastCompiled = 100
 
 // LearnResources learns from what a compiler told of the trials; nil if it told of too few, as for processors.
 func LearnResources(all []*Examples) (*Resources, error) {
-	registers := &learn.Numbers{Features: featureNames()}
+	registers := &learn.Numbers{Features: featureNames(apiOf(all))}
 	spills := &learn.Numbers{Features: registers.Features}
 	for _, e := range all {
 		for i := range e.Trials {

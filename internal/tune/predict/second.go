@@ -19,9 +19,10 @@ type Second struct {
 	Speed    *learn.Boosted `json:"speed"` // predicts the fraction
 }
 
-// SecondFeatures are the features of the second level, in their order: those of Speed, and those of the variant.
+// SecondFeatures are the features of the second level, which is of GPUs, in their order: those of Speed, and those of
+// the variant.
 func SecondFeatures() []string {
-	list := featureNames()
+	list := featureNames("")
 	for _, f := range slices.Concat(features.OfLowered, features.OfVariant) {
 		list = append(list, f.Name)
 	}

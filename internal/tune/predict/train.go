@@ -10,12 +10,14 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gridloom/gridloom/internal/tune/learn"
 	"github.com/gridloom/gridloom/internal/tune/learn/features"
+	"github.com/gridloom/gridloom/internal/tune/session"
 )
 
 // options are those of the trees: docs/performance-log.md says among which they were chosen, and by what.
@@ -24,15 +26,14 @@ var options = learn.BoostedOptions{Trees: 200, Depth: 7, Rate: 0.08, Part: 0.5, 
 // folds is how many parts the groups are divided into: each is left out once.
 const folds = 10
 
-// Train makes a model of kernels that were recorded on one device. progress is told how many of all steps are done.
+// Train makes a model of kernels that were recorded on one device, or on any processors: what these have of threads and
+// caches is among the features. progress is told how many of all steps are done.
 func Train(ctx context.Context, list []*Recorded, progress func(done, all int)) (*Model, error) {
 	if len(list) == 0 {
 		return nil, errors.New("nothing to learn from: no kernel of the current versions was recorded")
 	}
-	for _, r := range list {
-		if r.Device != list[0].Device {
-			return nil, fmt.Errorf("%s and %s: a model is made of one device", list[0].Device, r.Device)
-		}
+	if err := OneModel(list); err != nil {
+		return nil, err
 	}
 	all := make([]*Examples, len(list))
 	groups := map[string]int{}
@@ -46,8 +47,11 @@ func Train(ctx context.Context, list []*Recorded, progress func(done, all int)) 
 		return nil, errors.New("all kernels are one stencil: nothing tells how a model of it does on others")
 	}
 	m := &Model{
-		Version: ModelVersion, API: list[0].API, Device: list[0].DeviceName, Features: featureNames(),
+		Version: ModelVersion, API: list[0].API, Device: list[0].DeviceName, Features: featureNames(list[0].API),
 		Training: training(all, len(groups)),
+	}
+	if m.API == session.CPU {
+		m.Device, m.Processors = "processors", devicesOf(list)
 	}
 	steps := stepsOf(all, len(groups), progress)
 	held, err := m.learn(ctx, all, groups, steps.next)
@@ -68,6 +72,27 @@ func Train(ctx context.Context, list []*Recorded, progress func(done, all int)) 
 	}
 	m.describe(all)
 	return m, m.check()
+}
+
+// OneModel refuses kernels that cannot be learned together: those of several devices, unless all are processors.
+func OneModel(list []*Recorded) error {
+	names := devicesOf(list)
+	if len(names) < 2 || !slices.ContainsFunc(list, func(r *Recorded) bool { return r.API != session.CPU }) {
+		return nil
+	}
+	return fmt.Errorf("a model is made of one device, and there are %s", strings.Join(names, "; "))
+}
+
+// devicesOf returns the devices that kernels were recorded on, sorted.
+func devicesOf(list []*Recorded) []string {
+	var names []string
+	for _, r := range list {
+		if !slices.Contains(names, r.Device) {
+			names = append(names, r.Device)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // steps are those of learning a model: each set of trees, and each kernel that is lowered for the second level.

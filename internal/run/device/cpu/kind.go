@@ -37,6 +37,7 @@ func find(int) (device.Properties, error) {
 		Details: device.Details{Architecture: runtime.GOARCH, Memory: memory.Total(),
 			Extensions: toolchain.ProcessorFeatures()},
 		Shared: true, CacheBytes: CacheBytes(os.DirFS("/"), Threads()), Compiler: openCompiler,
+		Machine: hardware(os.DirFS("/"), toolchain.ProcessorName(), Threads(), toolchain.ProcessorFeatures()),
 	}, nil
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/gridloom/gridloom/internal/tune/learn/features"
 	"github.com/gridloom/gridloom/internal/tune/predict"
 )
 
@@ -31,7 +30,7 @@ func importance(ctx context.Context, h *HeldOut) ([]Row, error) {
 		}
 		parts[part] = append(parts[part], e)
 	}
-	list := slices.Concat(features.OfProgram, features.OfConfiguration)
+	list := predict.Features(h.All[0].API)
 	rises := make([][]float64, len(list)) // by feature and kernel
 	var kernels []string
 	variance := 0.0

@@ -10,9 +10,30 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/estimate"
 )
 
-// OfConfiguration are the features of a kernel's configuration, in the order of Configurations.Of's numbers: what it
-// says, by the roles of its parameters, and what follows from that for a call at its sizes on a machine. Nothing is
-// lowered.
+// Configurations describes configurations of one kernel, each by the same features.
+type Configurations interface {
+	// Features are those, in the order of the numbers.
+	Features() []Feature
+	// Of returns the numbers of a configuration.
+	Of(schedule.Config) []float64
+	// Append appends them.
+	Append([]float64, schedule.Config) []float64
+}
+
+// NewConfigurations prepares to describe configurations of a call's kernel with some space: by OfBlocking where threads
+// of processors share nested loops, and by OfConfiguration otherwise. What a machine does not tell, which may be nil,
+// is left at 0.
+func NewConfigurations(b *ir.Binding, call *ir.Call, m *machine.Machine, space schedule.Space) Configurations {
+	for i := range space.Families {
+		if space.Families[i].For(schedule.Workers) != nil {
+			return newBlocking(b, call, m, space)
+		}
+	}
+	return newThreaded(b, call, m, space)
+}
+
+// OfConfiguration are the features of a configuration of a kernel for GPUs: what it says, by the roles of its
+// parameters, and what follows from that for a call at its sizes on a machine. Nothing is lowered.
 var OfConfiguration = configurationFeatures()
 
 // words are the settings that are words, each a feature that is 1 where it is so.
@@ -102,8 +123,8 @@ func configurationFeatures() []Feature {
 	return list
 }
 
-// Configurations describes configurations of one kernel.
-type Configurations struct {
+// threaded describes configurations of kernels for GPUs.
+type threaded struct {
 	axes   []string
 	domain []int64
 	bytes  float64 // of the widest element
@@ -114,11 +135,9 @@ type Configurations struct {
 	roles  schedule.FamilyRoles
 }
 
-// NewConfigurations prepares to describe configurations of a call's kernel with some space. A machine that is no GPU
-// leaves what follows for GPUs at 0.
-func NewConfigurations(b *ir.Binding, call *ir.Call, m *machine.Machine, space schedule.Space) *Configurations {
+func newThreaded(b *ir.Binding, call *ir.Call, m *machine.Machine, space schedule.Space) *threaded {
 	f := analysis.Analyze(b.Program, b).Call(call)
-	d := &Configurations{
+	d := &threaded{
 		axes: b.Program.Axes, domain: domainOf(b, call), model: estimate.New(b, call, m, space),
 		reads: newThreadReads(f, len(b.Program.Axes)), moved: f.Traffic.Compulsory, roles: space.Roles(),
 		units: 1,
@@ -135,13 +154,16 @@ func NewConfigurations(b *ir.Binding, call *ir.Call, m *machine.Machine, space s
 // noLimit stands for a register limit that is none.
 const noLimit = 255
 
+// Features returns OfConfiguration.
+func (d *threaded) Features() []Feature { return OfConfiguration }
+
 // Of returns the features of a configuration.
-func (d *Configurations) Of(c schedule.Config) []float64 {
+func (d *threaded) Of(c schedule.Config) []float64 {
 	return d.Append(make([]float64, 0, len(OfConfiguration)), c)
 }
 
 // Append appends the features of a configuration.
-func (d *Configurations) Append(out []float64, c schedule.Config) []float64 {
+func (d *threaded) Append(out []float64, c schedule.Config) []float64 {
 	end := len(out) + len(OfConfiguration)
 	set := d.roles.Of(c)
 	flag := func(is bool) {

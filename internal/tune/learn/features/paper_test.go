@@ -63,7 +63,7 @@ func TestProgram(t *testing.T) {
 }
 
 // configurations prepares to describe those of a program's first kernel.
-func configurations(t *testing.T, b *ir.Binding) (*Configurations, schedule.Space) {
+func configurations(t *testing.T, b *ir.Binding) (Configurations, schedule.Space) {
 	t.Helper()
 	o := gpu(t, b)
 	o.AnyIntegers = false
