@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/tune/eval/contest"
@@ -12,26 +11,23 @@ import (
 )
 
 type benchGarvey struct {
-	record       `embed:""`
-	Recordings   string        `required:"" help:"The folder of the recordings, which grow from call to call." placeholder:"DIR"`
-	Kernel       []string      `help:"Only these synthetic kernels: dense-zyx-r1 and so on." placeholder:"NAME"`
-	Size         int64         `default:"256" help:"Cells of the grids on each axis. Default: 256." placeholder:"N"`
-	RecordBudget time.Duration `default:"8m" help:"Record for so long in this call; 0s records nothing. Default: 8m." placeholder:"TIME"`
-	Seeds        int           `default:"50" help:"Searches at random. Default: 50." placeholder:"N"`
-	Device       string        `default:"cuda:0" help:"The device." placeholder:"DEVICE"`
-	Techniques   string        `help:"Also judge forests that choose the technique of loading, on the recordings of gridloom record garvey in this folder." placeholder:"DIR"`
-	Jobs         int           `help:"Processes that compile; as many as processors if it is not given." placeholder:"COUNT"`
+	record     `embed:""`
+	Recordings string   `required:"" help:"The folder of the recordings (gridloom record garvey --exhaustive)." placeholder:"DIR"`
+	Kernel     []string `help:"Only these synthetic kernels: dense-zyx-r1 and so on." placeholder:"NAME"`
+	Size       int64    `default:"256" help:"Cells of the grids on each axis. Default: 256." placeholder:"N"`
+	Seeds      int      `default:"50" help:"Searches at random. Default: 50." placeholder:"N"`
+	Techniques string   `help:"Also judge forests that choose the technique of loading, on the recordings of gridloom record garvey in this folder." placeholder:"DIR"`
 }
 
 func (c *benchGarvey) Help() string {
-	return `Records spaces of synthetic kernels exhaustively, and compares grouped searches on them with
-random sampling and with an expert's search, as Garvey 2018 does in Tables 3 and 7. With --techniques it judges the paper's forests, too, each without the kernel that they choose for.
+	return `Compares grouped searches with random sampling and with an expert's search, as Garvey 2018 does in Tables 3 and
+7, on spaces of synthetic kernels that were recorded exhaustively. With --techniques it judges the paper's forests, too, each without the kernel that they choose for.
 
 Examples:
 
+	gridloom record garvey --exhaustive --recordings bench/recordings
 	gridloom bench garvey --recordings bench/recordings --json bench/results/garvey-h200.json
-	gridloom bench garvey --recordings bench/recordings --record-budget 0s
-	gridloom bench garvey --recordings bench/recordings --record-budget 0s --techniques bench/recordings/garvey`
+	gridloom bench garvey --recordings bench/recordings --techniques bench/recordings/garvey`
 }
 
 func (c *benchGarvey) Run(a *app) error {
@@ -44,12 +40,8 @@ func (c *benchGarvey) Run(a *app) error {
 	switch {
 	case c.Size < 32:
 		return usage("--size %d: at least 32 cells are needed", c.Size)
-	case c.RecordBudget < 0:
-		return usage("--record-budget %v: a time is positive", c.RecordBudget)
 	case c.Seeds < 1:
 		return usage("--seeds %d: at least one search is needed", c.Seeds)
-	case c.Jobs < 0:
-		return usage("--jobs %d: a number of processes is positive", c.Jobs)
 	}
 	if err := c.check(); err != nil {
 		return err
@@ -59,8 +51,7 @@ func (c *benchGarvey) Run(a *app) error {
 		return err
 	}
 	g, err := contest.Garvey(a.ctx, contest.GarveyOptions{
-		Folder: c.Recordings, Subjects: subjects, Record: c.RecordBudget, Seeds: c.Seeds,
-		Open: contest.OpenDevice(c.Device, c.Jobs), Commit: a.commit(), Log: a.stderr,
+		Folder: c.Recordings, Subjects: subjects, Seeds: c.Seeds, Log: a.stderr,
 	})
 	if err != nil {
 		return err

@@ -10,27 +10,26 @@ import (
 )
 
 type benchTuner struct {
-	record       `embed:""`
-	Recordings   string        `required:"" help:"The folder of the recordings, which grow from call to call." placeholder:"DIR"`
-	Case         []string      `help:"Only these programs: star7, box27, wave, himeno." placeholder:"NAME"`
-	DType        []string      `name:"dtype" help:"Only these types: double, float." placeholder:"TYPE"`
-	RecordBudget time.Duration `default:"8m" help:"Record for so long in this call; 0s records nothing. Default: 8m." placeholder:"TIME"`
-	Live         time.Duration `default:"60s" help:"How long the search of a whole space may take; 0s searches nothing. Default: 60s." placeholder:"TIME"`
-	Anew         bool          `help:"Search also where an earlier call did."`
-	Seeds        int           `default:"50" help:"Replays of each recording with each strategy; 0 replays nothing. Default: 50." placeholder:"N"`
-	Device       string        `default:"cuda:0" help:"The device." placeholder:"DEVICE"`
-	Jobs         int           `help:"Processes that compile; as many as processors if it is not given." placeholder:"COUNT"`
+	record     `embed:""`
+	Recordings string        `required:"" help:"The folder of the recordings (gridloom record tuner --exhaustive), and of what is found." placeholder:"DIR"`
+	Case       []string      `help:"Only these programs: star7, box27, wave, himeno." placeholder:"NAME"`
+	DType      []string      `name:"dtype" help:"Only these types: double, float." placeholder:"TYPE"`
+	Live       time.Duration `default:"60s" help:"How long the search of a whole space may take; 0s searches nothing. Default: 60s." placeholder:"TIME"`
+	Anew       bool          `help:"Search also where an earlier call did."`
+	Seeds      int           `default:"50" help:"Replays of each recording with each strategy; 0 replays nothing. Default: 50." placeholder:"N"`
+	Device     string        `default:"cuda:0" help:"The device." placeholder:"DEVICE"`
+	Jobs       int           `help:"Processes that compile; as many as processors if it is not given." placeholder:"COUNT"`
 }
 
 func (c *benchTuner) Help() string {
-	return `Records a part of the spaces of four programs exhaustively, lets auto search the whole spaces,
-and replays the recordings. What earlier calls have recorded or searched is not measured again.
+	return `Lets auto search the whole spaces of four programs, and replays exhaustive recordings of parts of them.
+What earlier calls have searched is not searched again.
 
 Examples:
 
-	gridloom bench tuner --recordings bench/recordings --live 0s --seeds 0
-	gridloom bench tuner --recordings bench/recordings --record-budget 0s --seeds 0
-	gridloom bench tuner --recordings bench/recordings --record-budget 0s --live 0s --json bench/results/tuner-h200.json`
+	gridloom record tuner --exhaustive --recordings bench/recordings
+	gridloom bench tuner --recordings bench/recordings --seeds 0
+	gridloom bench tuner --recordings bench/recordings --live 0s --json bench/results/tuner-h200.json`
 }
 
 func (c *benchTuner) Run(a *app) error {
@@ -46,8 +45,6 @@ func (c *benchTuner) Run(a *app) error {
 		}
 	}
 	switch {
-	case c.RecordBudget < 0:
-		return usage("--record-budget %v: a time is positive", c.RecordBudget)
 	case c.Live < 0:
 		return usage("--live %v: a time is positive", c.Live)
 	case c.Seeds < 0:
@@ -63,7 +60,7 @@ func (c *benchTuner) Run(a *app) error {
 		return err
 	}
 	rows, err := contest.Tuner(a.ctx, contest.TunerOptions{
-		Folder: c.Recordings, Subjects: subjects, Record: c.RecordBudget, Live: c.Live, Anew: c.Anew, Seeds: c.Seeds,
+		Folder: c.Recordings, Subjects: subjects, Live: c.Live, Anew: c.Anew, Seeds: c.Seeds,
 		Open: contest.OpenDevice(c.Device, c.Jobs), Own: replay.ThreadClock, Commit: a.commit(), Log: a.stderr,
 	})
 	if len(rows) > 0 {

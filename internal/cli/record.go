@@ -30,6 +30,7 @@ type recordCmd struct {
 	Type       string   `help:"The grids' type. Default: the suite's." placeholder:"TYPE"`
 	Same       int      `default:"200" help:"Configurations of each kernel that all programs are recorded with. Default: 200." placeholder:"N"`
 	Adaptive   int      `default:"100" help:"Configurations after those that a search chooses. Default: 100." placeholder:"N"`
+	Exhaustive bool     `help:"In the place of both: all configurations of a part of the space of each program, as T4 files to replay. Of garvey for bench garvey, of tuner for bench tuner."`
 	Likely     int      `help:"In the place of both: configurations of each kernel that a model takes for fast, other ones for each program." placeholder:"N"`
 	Model      string   `help:"The model of --likely, as gridloom learn --out writes it. Default: the one of the device that comes with gridloom." placeholder:"FILE"`
 	sliceFlags `embed:""`
@@ -47,7 +48,8 @@ Examples:
 	gridloom record spatial --recordings recordings --budget 10m
 	gridloom record examples --recordings recordings --size 256
 	gridloom record garvey --recordings recordings --program star-zyx-r2
-	gridloom record garvey --recordings recordings --likely 100`
+	gridloom record garvey --recordings recordings --likely 100
+	gridloom record garvey --recordings recordings --exhaustive`
 }
 
 // subject is a program to record.
@@ -74,6 +76,12 @@ func (c *recordCmd) Run(a *app) error {
 	}
 	if err := c.check(); err != nil {
 		return err
+	}
+	if c.Exhaustive {
+		if c.Likely > 0 {
+			return usage("--exhaustive, --likely: they can't be used together")
+		}
+		return c.exhaustive(a)
 	}
 	list, err := c.subjects()
 	if err != nil {

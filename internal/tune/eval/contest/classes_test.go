@@ -5,7 +5,6 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/machine"
 )
@@ -17,10 +16,7 @@ func TestClasses(t *testing.T) {
 	folder := t.TempDir()
 	s := newScripted(t, x)
 	o := tunerOptions(t, s, x, folder)
-	o.Record, o.Log = time.Minute, io.Discard
-	if _, err := Tuner(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
+	recordAll(t, o)
 	gpu, err := machine.Builtin("h200")
 	if err != nil {
 		t.Fatal(err)

@@ -113,6 +113,20 @@ func tunerOptions(t *testing.T, s *scripted, x *Subject, folder string) TunerOpt
 		Log: testWriter{t}}
 }
 
+// recordOptions are those of recording what others search.
+func recordOptions(o TunerOptions, budget time.Duration) RecordOptions {
+	return RecordOptions{Folder: o.Folder, Subjects: o.Subjects, Budget: budget, Open: o.Open, Clock: o.Clock,
+		Commit: o.Commit, Log: o.Log}
+}
+
+// recordAll records what others search as a whole.
+func recordAll(t *testing.T, o TunerOptions) {
+	t.Helper()
+	if n, err := Record(t.Context(), recordOptions(o, time.Minute)); err != nil || n != len(o.Subjects) {
+		t.Fatalf("%d of %d are recorded: %v", n, len(o.Subjects), err)
+	}
+}
+
 type testWriter struct{ t *testing.T }
 
 func (w testWriter) Write(p []byte) (int, error) {
@@ -136,16 +150,21 @@ func TestRecordingGoesOn(t *testing.T) {
 	x := small(t)
 	s := newScripted(t, x)
 	o := tunerOptions(t, s, x, t.TempDir())
-	o.Record = 1500 * time.Millisecond
 	file := filepath.Join(o.Folder, "star7-double.t4.json.gz")
 	before := map[string]replay.Trial{}
 	calls := 0
 	for ; calls < 10; calls++ {
-		rows, err := Tuner(t.Context(), o)
-		if err != nil || len(rows) != 0 {
+		complete, err := Record(t.Context(), recordOptions(o, 1500*time.Millisecond))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rows, err := Tuner(t.Context(), o); err != nil || len(rows) != 0 {
 			t.Fatalf("%v, %v", rows, err)
 		}
 		r := recorded(t, file)
+		if is := len(r.Trials) == 40; is != (complete == 1) {
+			t.Errorf("%d configurations, %d complete", len(r.Trials), complete)
+		}
 		again := map[string]replay.Trial{}
 		for i := range r.Trials {
 			again[r.Text(r.Trials[i].Config)] = r.Trials[i]
@@ -189,17 +208,15 @@ func TestRecordingGoesOn(t *testing.T) {
 	}
 	// There is nothing left to record.
 	tried := len(s.tried)
-	if _, err := Tuner(t.Context(), o); err != nil || len(s.tried) != tried {
-		t.Errorf("%d more trials, %v", len(s.tried)-tried, err)
+	recordAll(t, o)
+	if len(s.tried) != tried {
+		t.Errorf("%d more trials", len(s.tried)-tried)
 	}
 	// Of a wider space, the rest is recorded.
 	narrow := x.Limits
 	x.Limits = slices.DeleteFunc(slices.Clone(narrow),
 		func(r schedule.Restriction) bool { return strings.HasPrefix(r.Text, "store") })
-	o.Record = time.Minute
-	if _, err := Tuner(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
+	recordAll(t, o)
 	if wide := recorded(t, file); len(wide.Trials) <= 40 || len(s.tried) == tried {
 		t.Errorf("%d configurations of the wider space, after %d trials", len(wide.Trials), len(s.tried)-tried)
 	}
@@ -219,7 +236,8 @@ func TestRows(t *testing.T) {
 	x := small(t)
 	s := newScripted(t, x)
 	o := tunerOptions(t, s, x, t.TempDir())
-	o.Record, o.Live, o.Seeds = time.Minute, 6*time.Second, 5
+	recordAll(t, o)
+	o.Live, o.Seeds = 6*time.Second, 5
 	rows, err := Tuner(t.Context(), o)
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("%d rows, %v", len(rows), err)
@@ -279,7 +297,8 @@ func TestRecordingsOfVersions(t *testing.T) {
 	x := small(t)
 	s := newScripted(t, x)
 	o := tunerOptions(t, s, x, t.TempDir())
-	o.Record, o.Live, o.Seeds = time.Minute, 3*time.Second, 2
+	recordAll(t, o)
+	o.Live, o.Seeds = 3*time.Second, 2
 	rows, err := Tuner(t.Context(), o)
 	if err != nil || len(rows) != 1 || rows[0].Set != versions.Current() {
 		t.Fatalf("%+v, %v", rows, err)
@@ -323,8 +342,7 @@ func TestRecordingsOfVersions(t *testing.T) {
 	// So it is if the rest is to be recorded.
 	x.Limits = slices.DeleteFunc(slices.Clone(x.Limits),
 		func(r schedule.Restriction) bool { return strings.HasPrefix(r.Text, "store") })
-	o.Live = 0
-	if _, err := Tuner(t.Context(), o); err == nil || err.Error() != refused {
+	if _, err := Record(t.Context(), recordOptions(o, time.Minute)); err == nil || err.Error() != refused {
 		t.Errorf("%v, want %s", err, refused)
 	}
 	if len(s.tried) != tried {
@@ -370,7 +388,7 @@ func TestInterruptedRecordingIsKept(t *testing.T) {
 	x := small(t)
 	s := newScripted(t, x)
 	o := tunerOptions(t, s, x, t.TempDir())
-	o.Record, o.Log = time.Minute, io.Discard
+	o.Log = io.Discard
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stopped := errors.New("enough")
 	o.Clock = func() time.Time {
@@ -382,8 +400,7 @@ func TestInterruptedRecordingIsKept(t *testing.T) {
 		}
 		return s.clock()
 	}
-	o.Open = s.open
-	if _, err := Tuner(ctx, o); !errors.Is(err, stopped) {
+	if _, err := Record(ctx, recordOptions(o, time.Minute)); !errors.Is(err, stopped) {
 		t.Fatalf("%v", err)
 	}
 	r := recorded(t, filepath.Join(o.Folder, "star7-double.t4.json.gz"))

@@ -2,29 +2,20 @@ package contest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"time"
 
 	"github.com/gridloom/gridloom/internal/tune/eval/replay"
-	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/versions"
 )
 
-// GarveyOptions says what to record and how to replay it.
+// GarveyOptions says which recordings to replay, and how.
 type GarveyOptions struct {
 	Folder   string // of the recordings
 	Subjects []*Subject
-	Record   time.Duration // for recording in this call, over all kernels; 0 records nothing
-	Seeds    int           // of random sampling
-
-	Open   func(context.Context) (measure.Lab, error)
-	Clock  func() time.Time // nil for the real one
-	Commit string
-	Log    io.Writer
+	Seeds    int // of random sampling
+	Log      io.Writer
 }
 
 // GarveyResult is the comparison of Garvey 2018, section 8, by replays of
@@ -104,38 +95,19 @@ const (
 	tolerance  = 1.01
 )
 
-// Garvey records what is missing, and compares strategies on the complete recordings. The result is nil if there is
-// none.
+// Garvey compares strategies on the recordings that are complete (Record). The result is nil if none is.
 func Garvey(ctx context.Context, o GarveyOptions) (*GarveyResult, error) {
-	if err := os.MkdirAll(o.Folder, 0o777); err != nil {
+	all, err := openRecordings(o.Folder, o.Subjects)
+	if err == nil {
+		err = checkVersions(all, false)
+	}
+	if err != nil {
 		return nil, err
 	}
-	s := &recorder{folder: o.Folder, commit: o.Commit, log: o.Log, open: o.Open, clock: o.Clock}
-	all := make([]*recordingFile, len(o.Subjects))
-	for i, x := range o.Subjects {
-		var err error
-		if all[i], err = openRecording(o.Folder, x.Name()); err != nil {
-			return nil, err
-		}
-	}
-	if err := checkVersions(all, o.Record > 0); err != nil {
-		return nil, err
-	}
-	until := s.now().Add(o.Record)
 	var recordings []*recordingFile
-	for i, x := range o.Subjects {
-		b := all[i]
-		if o.Record > 0 {
-			switch err := s.record(ctx, x, b, until); {
-			case errors.Is(err, errTimeUp):
-				fmt.Fprintf(o.Log, "the time for recording is up; the same command goes on from here\n")
-				o.Record = 0
-			case err != nil:
-				return nil, err
-			}
-		}
+	for _, b := range all {
 		if !b.complete() {
-			fmt.Fprintf(o.Log, "%s is left out: it is not recorded as a whole\n", x.Name())
+			fmt.Fprintf(o.Log, "%s is left out: it is not recorded as a whole\n", b.name)
 			continue
 		}
 		recordings = append(recordings, b)

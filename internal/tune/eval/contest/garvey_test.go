@@ -80,12 +80,20 @@ func TestGarveyRecords(t *testing.T) {
 	}
 	x.Limits = append(x.Limits, more...)
 	s := newScripted(t, x)
-	o := GarveyOptions{Folder: t.TempDir(), Subjects: list, Record: time.Second, Seeds: 3, Open: s.open, Clock: s.clock,
-		Commit: "abc", Log: testWriter{t}}
+	o := GarveyOptions{Folder: t.TempDir(), Subjects: list, Seeds: 3, Log: testWriter{t}}
+	record := func(budget time.Duration) {
+		t.Helper()
+		_, err := Record(t.Context(), RecordOptions{Folder: o.Folder, Subjects: list, Budget: budget, Alike: true,
+			Open: s.open, Clock: s.clock, Commit: "abc", Log: o.Log})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	record(time.Second)
 	if g, err := Garvey(t.Context(), o); g != nil || err != nil {
 		t.Fatalf("%+v, %v", g, err)
 	}
-	o.Record = time.Minute
+	record(time.Minute)
 	g, err := Garvey(t.Context(), o)
 	if err != nil || len(g.Kernels) != 1 || g.Kernels[0].Configurations != 40 || g.Kernels[0].Valid != 40 ||
 		len(g.Loading) != 4 || g.Device != "Pretended" || g.Grid != "32x32x32" {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
@@ -16,6 +17,50 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 	"github.com/gridloom/gridloom/internal/tune/versions"
 )
+
+// RecordOptions says what to record.
+type RecordOptions struct {
+	Folder   string // of the recordings
+	Subjects []*Subject
+	Budget   time.Duration // over all subjects, for this call
+	// Alike has all be of the same versions, since they are compared with each other.
+	Alike bool
+
+	Open   func(context.Context) (measure.Lab, error)
+	Clock  func() time.Time // nil for the real one
+	Commit string
+	Log    io.Writer
+}
+
+// Record continues the exhaustive recordings of sub-spaces, one after the other, as T4 files that are replayed. It says
+// where the time was up before all were complete, and returns how many are complete.
+func Record(ctx context.Context, o RecordOptions) (complete int, err error) {
+	if err := os.MkdirAll(o.Folder, 0o777); err != nil {
+		return 0, err
+	}
+	s := &recorder{folder: o.Folder, commit: o.Commit, log: o.Log, open: o.Open, clock: o.Clock}
+	all, err := openRecordings(o.Folder, o.Subjects)
+	if err == nil && o.Alike {
+		err = checkVersions(all, true)
+	}
+	if err != nil {
+		return 0, err
+	}
+	until := s.now().Add(o.Budget)
+	for i, x := range o.Subjects {
+		err := s.record(ctx, x, all[i], until)
+		if errors.Is(err, errTimeUp) {
+			fmt.Fprintf(s.log, "the time is up: %d of %d programs are recorded, and the same command goes on\n",
+				complete, len(o.Subjects))
+			return complete, nil
+		}
+		if err != nil {
+			return complete, err
+		}
+		complete++
+	}
+	return complete, nil
+}
 
 // recorder makes recordings in a folder.
 type recorder struct {

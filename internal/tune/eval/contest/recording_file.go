@@ -107,6 +107,18 @@ func openRecording(folder, name string) (*recordingFile, error) {
 	return b, nil
 }
 
+// openRecordings reads those of some subjects.
+func openRecordings(folder string, subjects []*Subject) ([]*recordingFile, error) {
+	list := make([]*recordingFile, len(subjects))
+	for i, x := range subjects {
+		var err error
+		if list[i], err = openRecording(folder, x.Name()); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
 // normalise writes configurations as a space does, and drops those that are no longer in it.
 func (b *recordingFile) normalise(s schedule.Space) {
 	list := b.list

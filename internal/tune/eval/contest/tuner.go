@@ -16,11 +16,10 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
-// TunerOptions says what to record, to search and to replay.
+// TunerOptions says what to search and to replay.
 type TunerOptions struct {
 	Folder   string // of the recordings
 	Subjects []*Subject
-	Record   time.Duration // for recording in this call, over all subjects; 0 records nothing
 	Live     time.Duration // for each search of a whole space; 0 searches nothing
 	Anew     bool          // search again where a search was made in an earlier call
 	Seeds    int           // of the replays; 0 replays nothing
@@ -52,7 +51,7 @@ type TunerRow struct {
 // Tuner does what the options ask for and earlier calls have not done. It returns a row for each subject that was
 // recorded and searched, in this call or an earlier one.
 func Tuner(ctx context.Context, o TunerOptions) ([]TunerRow, error) {
-	if o.Record > 0 || o.Live > 0 {
+	if o.Live > 0 {
 		if err := os.MkdirAll(o.Folder, 0o777); err != nil {
 			return nil, err
 		}
@@ -60,14 +59,11 @@ func Tuner(ctx context.Context, o TunerOptions) ([]TunerRow, error) {
 		return nil, fmt.Errorf("there is nothing to replay or to report: %w", err)
 	}
 	s := &recorder{folder: o.Folder, commit: o.Commit, log: o.Log, open: o.Open, clock: o.Clock}
-	recordings := make([]*recordingFile, len(o.Subjects))
-	for i, x := range o.Subjects {
-		var err error
-		if recordings[i], err = openRecording(o.Folder, x.Name()); err != nil {
-			return nil, err
-		}
+	recordings, err := openRecordings(o.Folder, o.Subjects)
+	if err != nil {
+		return nil, err
 	}
-	failed := s.recordAndSearch(ctx, &o, recordings)
+	failed := s.searchAll(ctx, &o, recordings)
 	rows := []TunerRow{}
 	for i, x := range o.Subjects {
 		row, err := s.row(ctx, x, recordings[i], &o)
@@ -84,21 +80,8 @@ func Tuner(ctx context.Context, o TunerOptions) ([]TunerRow, error) {
 	return rows, failed
 }
 
-// recordAndSearch records and searches.
-func (s *recorder) recordAndSearch(ctx context.Context, o *TunerOptions, recordings []*recordingFile) error {
-	if o.Record > 0 {
-		until := s.now().Add(o.Record)
-		for i, x := range o.Subjects {
-			err := s.record(ctx, x, recordings[i], until)
-			if errors.Is(err, errTimeUp) {
-				fmt.Fprintf(s.log, "the time for recording is up; the same command goes on from here\n")
-				break
-			}
-			if err != nil {
-				return err
-			}
-		}
-	}
+// searchAll searches the whole spaces.
+func (s *recorder) searchAll(ctx context.Context, o *TunerOptions, recordings []*recordingFile) error {
 	for i, x := range o.Subjects {
 		if o.Live == 0 {
 			break
