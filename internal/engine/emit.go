@@ -91,9 +91,11 @@ func (r *EmitRequest) Predict(ctx context.Context, at *ir.Binding, t *target.Tar
 	if m == nil {
 		return nil, noModel("machine " + t.Machine.Name)
 	}
-	any, err := schedule.ParsePlan("sizes=" + schedule.SizeArguments)
-	if err != nil {
-		return nil, err
+	var any schedule.Plan
+	if t.Kind() == lower.GPU { // kernels for processors always take any size
+		if any, err = schedule.ParsePlan("sizes=" + schedule.SizeArguments); err != nil {
+			return nil, err
+		}
 	}
 	whole, err := Emit(*r)
 	if err != nil {

@@ -65,6 +65,9 @@ func deviceOf(t *target.Target) session.Device {
 	d := measure.DeviceOf(t)
 	if d.Name == "" && t.Machine != nil {
 		d.Name, d.API = t.Machine.Name, t.Dialect.Name
+		if t.Kind() == lower.CPU {
+			d.API = session.CPU
+		}
 	}
 	return d
 }
