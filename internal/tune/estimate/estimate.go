@@ -94,7 +94,10 @@ const usualThreads = 256
 // shape derives the shape of a kernel.
 func (e *Model) shape(c schedule.Config) kernelShape {
 	set := e.roles.Of(c)
-	on := set.Shape(e.axes)
+	return e.shapeOf(set, set.Shape(e.axes))
+}
+
+func (e *Model) shapeOf(set schedule.ByRole, on schedule.Shape) kernelShape {
 	f := kernelShape{
 		stream: on.Stream, tile: make([]int64, len(e.axes)), plane: 1, cells: 1,
 		vec:        float64(set.Int(schedule.Vector, 1)),
@@ -173,6 +176,9 @@ func (e *Model) Estimate(c schedule.Config) (float64, bool) {
 
 // Terms returns the terms of the estimate of a configuration.
 func (e *Model) Terms(c schedule.Config) Terms { return e.terms(e.shape(c)) }
+
+// TermsOf are those of a configuration whose roles and shape are known.
+func (e *Model) TermsOf(set schedule.ByRole, on schedule.Shape) Terms { return e.terms(e.shapeOf(set, on)) }
 
 func (e *Model) terms(f kernelShape) Terms {
 	t := Terms{Registers: e.registers(f), Shared: f.shared}

@@ -23,6 +23,11 @@ type givenNode struct {
 // Given answers the questions about the first features.
 func (b *Boosted) Given(first []float64) *Given {
 	g := &Given{start: b.Start, runs: max(1, b.Runs)}
+	all := 0
+	for _, t := range b.Trees {
+		all += len(t)
+	}
+	g.nodes = make([]givenNode, 0, all/2) // about what is left
 	for _, t := range b.Trees {
 		g.roots = append(g.roots, int32(len(g.nodes)))
 		g.depth = append(g.depth, g.add(b.Rate, t, 0, first))

@@ -15,9 +15,12 @@ import (
 // The same configurations come up in all spaces that have them, whatever else those have: the draw of number i takes
 // for each parameter the value of the least hash. So programs are recorded with the same configurations, and what a
 // model picks from is like what it has learned from.
-func Candidates(s schedule.Space, n int) []schedule.Config {
+func Candidates(s schedule.Space, n int) []schedule.Config { return withOthers(s, n, nil) }
+
+// withOthers returns candidates, and those of some others that are none of them.
+func withOthers(s schedule.Space, n int, others []schedule.Config) []schedule.Config {
 	d := newDraws(s)
-	var list []schedule.Config
+	list := make([]schedule.Config, 0, n+len(others))
 	seen := make(map[uint64]bool, n)
 	for i := 0; len(list) < n && i < mostMisses*n; i++ {
 		for try := range mostDraws {
@@ -31,6 +34,14 @@ func Candidates(s schedule.Space, n int) []schedule.Config {
 			}
 			break
 		}
+	}
+	for _, c := range others {
+		key, ok := d.keyOf(c)
+		if ok && seen[key] {
+			continue
+		}
+		seen[key] = seen[key] || ok
+		list = append(list, c)
 	}
 	return list
 }
@@ -50,7 +61,12 @@ type draws struct {
 	families []drawnFamily
 	family   int   // that was drawn
 	values   []int // of its parameters; absent where a parameter does not exist
+	// spare is where settings of configurations are kept: thousands of lists of their own would take longer to make.
+	spare []schedule.Setting
 }
+
+// slab is how many settings are made at once.
+const slab = 4096
 
 const absent = -1
 
@@ -159,12 +175,40 @@ func (c *condition) holds(values []int) bool {
 
 // config returns the configuration that was drawn last.
 func (d *draws) config() schedule.Config {
-	j := -1
-	return d.space.Families[d.family].Choose(func(p *schedule.Param) schedule.Value {
-		for j++; d.values[j] == absent; j++ {
+	f := &d.space.Families[d.family]
+	if cap(d.spare)-len(d.spare) < len(f.Params) {
+		d.spare = make([]schedule.Setting, 0, max(slab, len(f.Params)))
+	}
+	from := len(d.spare)
+	for j, v := range d.values {
+		if p := &f.Params[j]; v != absent {
+			d.spare = append(d.spare, schedule.Setting{Name: p.Name, Value: p.Values[v]})
 		}
-		return p.Values[d.values[j]]
-	})
+	}
+	to := len(d.spare)
+	return schedule.Config{Family: f.Name, Values: d.spare[from:to:to]}
+}
+
+// keyOf returns the key that draw has for a configuration; false if it is none of the space.
+func (d *draws) keyOf(c schedule.Config) (key uint64, ok bool) {
+	family := slices.IndexFunc(d.space.Families, func(f schedule.Family) bool { return f.Name == c.Family })
+	if family < 0 {
+		return 0, false
+	}
+	key = d.names.hashes[family]
+	for j := range d.space.Families[family].Params {
+		p := &d.space.Families[family].Params[j]
+		value, has := c.Get(p.Name)
+		if !has {
+			continue
+		}
+		v := slices.IndexFunc(p.Values, value.Equal)
+		if v < 0 {
+			return 0, false
+		}
+		key = mixed(key + d.families[family].params[j].hashes[v])
+	}
+	return key, true
 }
 
 // rulesOf returns the constraints of a family.

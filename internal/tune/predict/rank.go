@@ -22,20 +22,17 @@ type Ranked struct {
 const usualCandidates = 10000
 
 // Candidates are predicted by some trees, the best of them by more, and the best of those by all.
-var screens = []struct{ trees, most int }{{20, math.MaxInt}, {60, 2500}, {math.MaxInt, finalists}}
+var screens = []struct{ trees, most int }{{20, math.MaxInt}, {60, 2500}, {200, likely}, {math.MaxInt, finalists}}
 
-// finalists are the candidates that all trees are asked about.
-const finalists = 1000
+const (
+	likely    = 1000 // candidates that so many trees are asked about that all of them may be good
+	finalists = 300  // those that all trees are asked about
+)
 
 // ranked are the candidates that are ranked: the seeds of the kernel's families are among them. That all processors
 // share a loop is said by leaving their number open, so that it holds on a machine with more.
 func (k *Kernel) ranked() []schedule.Config {
-	list := Candidates(k.Space, usualCandidates)
-	for _, c := range k.Space.SeedConfigs() {
-		if !slices.ContainsFunc(list, c.Equal) {
-			list = append(list, c)
-		}
-	}
+	list := withOthers(k.Space, usualCandidates, k.Space.SeedConfigs())
 	if k.Target.Kind() != lower.CPU {
 		return list
 	}
@@ -60,10 +57,12 @@ func (m *Model) Rank(k *Kernel) []Ranked {
 	}
 	first := ranked[:min(finalists, len(ranked))]
 	if m.Resources != nil {
-		resources, width := m.Resources.given(k, program), len(m.Features)-len(program)
-		for i := range first {
-			at := order[i].row * width
-			n := resources.needs(first[i].Config, rows[at:at+width])
+		width := len(m.Features) - len(program)
+		var own []float64
+		for _, x := range order[:len(first)] {
+			own = append(own, rows[x.row*width:(x.row+1)*width]...)
+		}
+		for i, n := range m.Resources.given(k, program).needs(Configs(first, len(first)), own) {
 			first[i].Needs = &n
 		}
 	}
@@ -143,11 +142,11 @@ func sortRanked(list []Ranked) {
 	slices.SortStableFunc(list, func(a, b Ranked) int { return cmp.Compare(b.Fraction, a.Fraction) })
 }
 
-// Likely returns n configurations at even distances from the best of the ranking, as far as all trees were asked. What
+// Likely returns n configurations at even distances from the best thousand of the ranking. What
 // models err about are the configurations that they take for fast: those they are to learn from.
 func (m *Model) Likely(k *Kernel, n int) []schedule.Config {
 	ranked := m.Rank(k)
-	ranked = ranked[:min(finalists, len(ranked))]
+	ranked = ranked[:min(likely, len(ranked))]
 	n = min(n, len(ranked))
 	list := make([]schedule.Config, n)
 	for i := range n {

@@ -2,6 +2,7 @@ package predict
 
 import (
 	"math"
+	"slices"
 
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/machine"
@@ -77,13 +78,25 @@ func (m *Resources) given(k *Kernel, program []float64) *givenResources {
 	return &givenResources{m.Registers.Given(program), m.Spills.Given(program), k.Space.Roles(), k.Target.Machine}
 }
 
-// needs predicts what a configuration takes, by its features.
-func (g *givenResources) needs(c schedule.Config, row []float64) Needs {
-	most := Available(g.roles.Of(c), g.on)
-	return Needs{
-		Registers: math.Round(min(most, max(1, g.registers.Predict(row)))),
-		Spills:    min(1, max(0, g.spills.Predict(row))),
+// needs predicts what configurations take, by their features, one row after the other.
+func (g *givenResources) needs(list []schedule.Config, rows []float64) []Needs {
+	if len(list) == 0 {
+		return nil
 	}
+	ask := func(trees *learn.Given) []float64 {
+		sums := slices.Repeat([]float64{trees.Start()}, len(list))
+		trees.Add(sums, rows, len(rows)/len(list), 0, trees.Trees())
+		return sums
+	}
+	registers, spills := ask(g.registers), ask(g.spills)
+	needs := make([]Needs, len(list))
+	for i, c := range list {
+		most := Available(g.roles.Of(c), g.on)
+		needs[i] = Needs{
+			Registers: math.Round(min(most, max(1, registers[i]))), Spills: min(1, max(0, spills[i])),
+		}
+	}
+	return needs
 }
 
 // Available is how many registers a thread of a configuration can have on a GPU, by its limit and its block's size.

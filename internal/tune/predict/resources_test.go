@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
 // What a compiler makes of configurations is predicted of a kernel that was not learned from, and those that are likely
@@ -20,7 +22,7 @@ func TestResources(t *testing.T) {
 	var spread float64
 	for i := range unseen.Trials {
 		x := &unseen.Trials[i]
-		n := given.needs(x.Config, of.Of(x.Config))
+		n := given.needs([]schedule.Config{x.Config}, of.Of(x.Config))[0]
 		if most := Available(unseen.Space.ByRole(x.Config), unseen.Target.Machine); n.Registers > most {
 			t.Fatalf("%s: %v registers of %v", x.Config, n.Registers, most)
 		}

@@ -229,7 +229,7 @@ func (d *threaded) Append(out []float64, c schedule.Config) []float64 {
 	if d.model == nil {
 		return append(out, make([]float64, end-len(out))...)
 	}
-	t := d.model.Terms(c)
+	t := d.model.TermsOf(set, on)
 	return append(out, t.Registers, log2(t.Shared), t.Blocks, t.Blocks*threads/d.units, t.Spilt, t.Halo, t.Width,
 		t.Flight, t.Waves, math.Log2(t.Launched), math.Log(t.Time()))
 }
