@@ -275,7 +275,8 @@ func decidesForm(r schedule.Role) bool {
 // missing in another space changes nothing where it was not taken (Thaler and Ravishankar, IEEE/ACM Transactions on
 // Networking 6(1), 1998).
 func (d *drawn) least(number uint64) int {
-	best, least := 0, math.Inf(1)
+	best, at := 0, -1 // the value, and its weight's place
+	var hash uint64
 	for i, values := range d.of {
 		// Of values of one weight that is the largest hash, so that one logarithm is needed for all of them.
 		own, most := values[0], mixed(d.hashes[values[0]]+number*odd)
@@ -284,14 +285,24 @@ func (d *drawn) least(number uint64) int {
 				own, most = k, x
 			}
 		}
-		if len(d.of) == 1 {
-			return own
-		}
-		if x := exponential(most) / d.weights[i]; x < least {
-			best, least = own, x
+		if at < 0 || d.before(i, most, at, hash) {
+			best, at, hash = own, i, most
 		}
 	}
 	return best
+}
+
+// before reports whether the hash of one weight has a lesser logarithm over it than that of another. Mostly no logarithm
+// is needed for that: of the greater weight and the greater hash it is the lesser.
+func (d *drawn) before(i int, x uint64, j int, y uint64) bool {
+	v, w := d.weights[i], d.weights[j]
+	switch {
+	case x <= y && v <= w:
+		return false
+	case x > y && v >= w:
+		return true
+	}
+	return exponential(x)/v < exponential(y)/w
 }
 
 // exponential makes a number of an exponential distribution of a hash.

@@ -22,11 +22,11 @@ type Ranked struct {
 const usualCandidates = 10000
 
 // Candidates are predicted by some trees, the best of them by more, and the best of those by all.
-var screens = []struct{ trees, most int }{{20, math.MaxInt}, {60, 2500}, {200, likely}, {math.MaxInt, finalists}}
+var screens = []struct{ trees, most int }{{20, math.MaxInt}, {60, 2500}, {math.MaxInt, finalists}}
 
 const (
-	likely    = 1000 // candidates that so many trees are asked about that all of them may be good
-	finalists = 300  // those that all trees are asked about
+	finalists = 1000 // candidates that all trees are asked about
+	needy     = 300  // those of which is predicted what they take: nobody looks further
 )
 
 // ranked are the candidates that are ranked: the seeds of the kernel's families are among them. That all processors
@@ -55,7 +55,7 @@ func (m *Model) Rank(k *Kernel) []Ranked {
 	for i, x := range order {
 		ranked[i] = Ranked{Config: candidates[x.index], Fraction: x.fraction}
 	}
-	first := ranked[:min(finalists, len(ranked))]
+	first := ranked[:min(needy, len(ranked))]
 	if m.Resources != nil {
 		width := len(m.Features) - len(program)
 		var own []float64
@@ -146,7 +146,7 @@ func sortRanked(list []Ranked) {
 // models err about are the configurations that they take for fast: those they are to learn from.
 func (m *Model) Likely(k *Kernel, n int) []schedule.Config {
 	ranked := m.Rank(k)
-	ranked = ranked[:min(likely, len(ranked))]
+	ranked = ranked[:min(finalists, len(ranked))]
 	n = min(n, len(ranked))
 	list := make([]schedule.Config, n)
 	for i := range n {

@@ -68,12 +68,12 @@ func TestLikely(t *testing.T) {
 		last := -1
 		for _, c := range list {
 			i := slices.IndexFunc(ranked, func(x Ranked) bool { return x.Config.Equal(c) })
-			if i <= last || i >= likely || last >= 0 && n < likely && i-last > likely/n+1 {
+			if i <= last || i >= finalists || last >= 0 && n < finalists && i-last > finalists/n+1 {
 				t.Fatalf("%d likely configurations: one of rank %d after %d", n, i, last)
 			}
 			last = i
 		}
-		if len(list) != min(n, likely, len(ranked)) || !list[0].Equal(ranked[0].Config) {
+		if len(list) != min(n, finalists, len(ranked)) || !list[0].Equal(ranked[0].Config) {
 			t.Errorf("%d likely configurations of %d, the first not the best", len(list), n)
 		}
 	}
