@@ -178,7 +178,9 @@ func (e *Model) Estimate(c schedule.Config) (float64, bool) {
 func (e *Model) Terms(c schedule.Config) Terms { return e.terms(e.shape(c)) }
 
 // TermsOf are those of a configuration whose roles and shape are known.
-func (e *Model) TermsOf(set schedule.ByRole, on schedule.Shape) Terms { return e.terms(e.shapeOf(set, on)) }
+func (e *Model) TermsOf(set schedule.ByRole, on schedule.Shape) Terms {
+	return e.terms(e.shapeOf(set, on))
+}
 
 func (e *Model) terms(f kernelShape) Terms {
 	t := Terms{Registers: e.registers(f), Shared: f.shared}

@@ -292,8 +292,8 @@ func (d *drawn) least(number uint64) int {
 	return best
 }
 
-// before reports whether the hash of one weight has a lesser logarithm over it than that of another. Mostly no logarithm
-// is needed for that: of the greater weight and the greater hash it is the lesser.
+// before reports whether the hash of one weight has a lesser logarithm over it than that of another. Mostly no
+// logarithm is needed for that: of the greater weight and the greater hash it is the lesser.
 func (d *drawn) before(i int, x uint64, j int, y uint64) bool {
 	v, w := d.weights[i], d.weights[j]
 	switch {
