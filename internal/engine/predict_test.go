@@ -17,6 +17,7 @@ import (
 	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/tune/learn"
 	"github.com/gridloom/gridloom/internal/tune/predict"
+	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
 const twoKernels = `
@@ -117,6 +118,31 @@ func TestTunePrior(t *testing.T) {
 		for n, x := range first {
 			if !c.Space.Has(x) || x.String() != list[i].Top[n].Config {
 				t.Errorf("%s begins with %s, and the model's %d. is %s", c.ID(), x, n+1, list[i].Top[n].Config)
+			}
+		}
+	}
+	// What the model says of trials is what it ranks by, trial for trial.
+	all, m := PredictRequest{Bound: j.Bound, Target: j.Device.Target, Top: 5}, tuner.Result{}
+	list, err = Predict(t.Context(), all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range list {
+		x := tuner.KernelResult{Kernel: p.Kernel}
+		for _, c := range p.Top {
+			x.Trials = append(x.Trials, tuner.Outcome{Config: c.Config})
+		}
+		m.Kernels = append(m.Kernels, x)
+	}
+	m.Kernels = append(m.Kernels, tuner.KernelResult{Kernel: "body[0:2]@2", Trials: m.Kernels[0].Trials})
+	said, err := r.predicted(&m)
+	if err != nil || len(said) != len(list) {
+		t.Fatalf("%v, %v", said, err)
+	}
+	for i, p := range list {
+		for n, c := range p.Top {
+			if said[i].Kernel != p.Kernel || said[i].Fractions[n] != c.Fraction {
+				t.Errorf("of %s %s it says %v, and ranks it by %v", p.Kernel, c.Config, said[i].Fractions[n], c.Fraction)
 			}
 		}
 	}

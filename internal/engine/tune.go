@@ -46,6 +46,8 @@ type Tuned struct {
 	// Stored is what the store has on the program's plans at all sizes after the search, if a
 	// library is to be made.
 	Stored []StoredPlans
+	// Predicted is what the model of the device says of the trials of single iterations.
+	Predicted []PredictedTrials
 }
 
 // Tune searches. Everything that is measured is in the store before the next measurement
@@ -101,6 +103,15 @@ func Tune(ctx context.Context, r TuneRequest) (*Tuned, error) {
 
 // tune searches one version of the program.
 func (r *TuneRequest) tune(ctx context.Context) (*Tuned, error) {
+	t, err := r.search(ctx)
+	if t != nil && t.Result != nil && err == nil {
+		t.Predicted, err = r.predicted(t.Result)
+	}
+	return t, err
+}
+
+// search searches one version of the program, with a store if there is one.
+func (r *TuneRequest) search(ctx context.Context) (*Tuned, error) {
 	if err := r.begin(); err != nil {
 		return nil, err
 	}

@@ -61,20 +61,9 @@ func WriteLearning(w io.Writer, l *Learning) error {
 	return screen.Close()
 }
 
-// PredictedChart draws each candidate. Those that share a pixel are drawn once.
+// PredictedChart draws each candidate.
 func (l *Learning) PredictedChart() template.HTML {
-	c := newChart(scale{lo: 0, hi: 1}, scale{lo: 0, hi: 1.02}, "measured fractions by predicted ones")
-	c.axes("predicted fraction of the best speed", "measured fraction")
-	drawn := map[[2]int]bool{}
-	for _, p := range l.Predicted {
-		x, y := c.px(min(1, max(0, p.X))), c.py(p.Y)
-		if at := [2]int{int(x), int(y)}; !drawn[at] {
-			drawn[at] = true
-			fmt.Fprintf(&c.b, `<circle class="trial" cx="%.0f" cy="%.0f" r="1.5"/>`, x, y)
-		}
-	}
-	fmt.Fprintf(&c.b, `<line class="bound" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`, c.px(0), c.px(1), c.py(0), c.py(1))
-	return c.end()
+	return predictedChart(l.Predicted, "predicted fraction of the best speed", "measured fraction")
 }
 
 // mostRunsDrawn is where the drawing of runs ends: what comes later is in the data.

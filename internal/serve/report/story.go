@@ -64,6 +64,8 @@ type Trial struct {
 	Refused  string // the class of the reason; empty if it ran right
 	Reason   string
 	Seconds  float64
+	// Predicted is the part of the best speed that a model expects; nil if none was asked.
+	Predicted *float64
 }
 
 // value returns a trial's setting of a name; "" if it has none.

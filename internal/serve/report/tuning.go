@@ -33,6 +33,8 @@ type Tuning struct {
 	Version string            `json:"version,omitempty"` // of Gridloom
 	Commit  string            `json:"commit,omitempty"`
 	Library []Variant         `json:"library"` // for larger and larger sizes
+	// Predicted is what the model of the device says of the trials.
+	Predicted []engine.PredictedTrials `json:"predicted,omitempty"`
 	// Profile says what binds the best plan's kernels; nil where nobody has asked.
 	Profile *profile.Profile `json:"profile,omitempty"`
 }
@@ -172,8 +174,17 @@ func (t *Tuning) kernel(r *tuner.KernelResult) Kernel {
 	if t.Bound.GStencils > 0 {
 		k.Bound = k.Points * r.Bytes / t.Bound.CopyGBs / 1e9
 	}
-	for _, o := range r.Trials {
+	var predicted []float64
+	for _, p := range t.Predicted {
+		if p.Kernel == r.Kernel && len(p.Fractions) == len(r.Trials) {
+			predicted = p.Fractions
+		}
+	}
+	for i, o := range r.Trials {
 		x := Trial{At: o.At, Config: o.Config, Settings: tuner.Settings(o.Config)}
+		if predicted != nil {
+			x.Predicted = &predicted[i]
+		}
 		if o.Verdict == verdict.OK {
 			x.Seconds = o.Seconds
 		} else {

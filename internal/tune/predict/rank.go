@@ -71,6 +71,17 @@ func (m *Model) Rank(k *Kernel) []Ranked {
 	return ranked
 }
 
+// Predict returns what configurations of a kernel are predicted to have of the fastest speed, by the first level.
+func (m *Model) Predict(k *Kernel, list []schedule.Config) []float64 {
+	program, of := k.describe()
+	speed := m.Speed.Given(program)
+	out := make([]float64, len(list))
+	for i, c := range list {
+		out[i] = min(1, max(0, speed.Predict(of.Of(c))))
+	}
+	return out
+}
+
 // order orders configurations, and returns the features of those that are left at the end: all but the program's.
 func (m *Model) order(list []schedule.Config, program []float64, of features.Configurations) ([]scored, []float64) {
 	width := len(m.Features) - len(program)
