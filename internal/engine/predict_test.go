@@ -142,7 +142,8 @@ func TestTunePrior(t *testing.T) {
 	for i, p := range list {
 		for n, c := range p.Top {
 			if said[i].Kernel != p.Kernel || said[i].Fractions[n] != c.Fraction {
-				t.Errorf("of %s %s it says %v, and ranks it by %v", p.Kernel, c.Config, said[i].Fractions[n], c.Fraction)
+				t.Errorf("of %s %s it says %v, and ranks it by %v", p.Kernel, c.Config, said[i].Fractions[n],
+					c.Fraction)
 			}
 		}
 	}

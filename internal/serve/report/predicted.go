@@ -69,8 +69,8 @@ func (k *Kernel) PredictedText() string {
 			before++
 		}
 	}
-	text := fmt.Sprintf("What a model of the device expects of every trial, and what it came to. By prediction the best "+
-		"is number %d of %d", before+1, len(list))
+	text := fmt.Sprintf("What a model of the device expects of every trial, and what it came to. By prediction the "+
+		"best is number %d of %d", before+1, len(list))
 	if r := stat.Correlation(x, y, nil); !math.IsNaN(r) { // all may be alike
 		text += fmt.Sprintf("; the correlation is %.2f", r)
 	}

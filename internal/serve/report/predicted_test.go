@@ -25,7 +25,8 @@ func TestPredicted(t *testing.T) {
 		t.Error("nothing was predicted")
 	}
 	s.Predicted = []engine.PredictedTrials{
-		{Kernel: "another", Fractions: []float64{1, 1, 1, 1}}, {Kernel: "heat[0:1]", Fractions: []float64{0.6, 0.8, 0.1, 0.2}},
+		{Kernel: "another", Fractions: []float64{1, 1, 1, 1}},
+		{Kernel: "heat[0:1]", Fractions: []float64{0.6, 0.8, 0.1, 0.2}},
 	}
 	k := &s.Story().Kernels[0]
 	want := []Point{{X: 0.8, Y: 0.5}, {X: 0.1}, {X: 0.6, Y: 1}, {X: 0.2}} // by when they ended
