@@ -101,8 +101,9 @@ func TestTunePrior(t *testing.T) {
 	}
 	r := TuneRequest{Device: j.Device, Prior: 3}
 	r.Bound = j.Bound
-	if err := r.begin(); err != nil {
-		t.Fatal(err)
+	m, err := r.begin()
+	if err != nil || m == nil {
+		t.Fatal(m, err)
 	}
 	list, err := Predict(t.Context(), PredictRequest{
 		Bound: j.Bound, Target: j.Device.Target, Top: 3, Lower: predict.LoweredCandidates,
@@ -122,8 +123,8 @@ func TestTunePrior(t *testing.T) {
 		}
 	}
 	// What the model says of trials is what it ranks by, trial for trial.
-	all, m := PredictRequest{Bound: j.Bound, Target: j.Device.Target, Top: 5}, tuner.Result{}
-	list, err = Predict(t.Context(), all)
+	var result tuner.Result
+	list, err = Predict(t.Context(), PredictRequest{Bound: j.Bound, Target: j.Device.Target, Top: 5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,12 +133,13 @@ func TestTunePrior(t *testing.T) {
 		for _, c := range p.Top {
 			x.Trials = append(x.Trials, tuner.Outcome{Config: c.Config})
 		}
-		m.Kernels = append(m.Kernels, x)
+		result.Kernels = append(result.Kernels, x)
 	}
-	m.Kernels = append(m.Kernels, tuner.KernelResult{Kernel: "body[0:2]@2", Trials: m.Kernels[0].Trials})
-	said, err := r.predicted(&m)
-	if err != nil || len(said) != len(list) {
-		t.Fatalf("%v, %v", said, err)
+	deep := tuner.KernelResult{Kernel: "body[0:2]@2", Trials: result.Kernels[0].Trials}
+	result.Kernels = append(result.Kernels, deep)
+	said := predicted(m, r.Bound, j.Device.Target, &result)
+	if len(said) != len(list) {
+		t.Fatal(said)
 	}
 	for i, p := range list {
 		for n, c := range p.Top {
@@ -154,7 +156,7 @@ func TestTunePrior(t *testing.T) {
 	}
 	unknown := paperJob(t, "a100", twoKernels).Device
 	for _, other := range []TuneRequest{{Device: j.Device}, {Device: unknown, Prior: 3}} {
-		if err := other.begin(); err != nil || other.First != nil {
+		if _, err := other.begin(); err != nil || other.First != nil {
 			t.Errorf("without a prior: %v", err)
 		}
 	}

@@ -3,7 +3,9 @@ package engine
 import (
 	"slices"
 
+	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/tune/predict"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
@@ -16,16 +18,12 @@ type PredictedTrials struct {
 	Fractions []float64 `json:"predicted"`
 }
 
-// predicted returns what the model of the device says of the trials of a search; nothing if there is no model, or of
-// kernels that it has learned from nothing like.
-func (r *TuneRequest) predicted(result *tuner.Result) ([]PredictedTrials, error) {
-	m, err := modelOn(r.Device.Target, r.Model)
-	if m == nil || err != nil {
-		return nil, err
-	}
-	kernels, err := predict.KernelsOf(r.Bound, r.Device.Target, schedule.Plan{})
+// predicted returns what a model says of the trials of a search; nothing of kernels that it has learned from nothing
+// like, or of trials that it cannot describe: a search does not fail for that.
+func predicted(m *predict.Model, b *ir.Binding, t *target.Target, result *tuner.Result) []PredictedTrials {
+	kernels, err := predict.KernelsOf(b, t, schedule.Plan{})
 	if err != nil {
-		return nil, err
+		return nil
 	}
 	var list []PredictedTrials
 	for _, k := range kernels {
@@ -48,5 +46,5 @@ func (r *TuneRequest) predicted(result *tuner.Result) ([]PredictedTrials, error)
 			list = append(list, PredictedTrials{k.ID, m.Predict(k, configs)})
 		}
 	}
-	return list, nil
+	return list
 }

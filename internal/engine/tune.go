@@ -103,18 +103,19 @@ func Tune(ctx context.Context, r TuneRequest) (*Tuned, error) {
 
 // tune searches one version of the program.
 func (r *TuneRequest) tune(ctx context.Context) (*Tuned, error) {
+	m, err := r.begin()
+	if err != nil {
+		return nil, err
+	}
 	t, err := r.search(ctx)
-	if t != nil && t.Result != nil && err == nil {
-		t.Predicted, err = r.predicted(t.Result)
+	if m != nil && t != nil && t.Result != nil {
+		t.Predicted = predicted(m, r.Bound, r.Device.Target, t.Result)
 	}
 	return t, err
 }
 
 // search searches one version of the program, with a store if there is one.
 func (r *TuneRequest) search(ctx context.Context) (*Tuned, error) {
-	if err := r.begin(); err != nil {
-		return nil, err
-	}
 	var err error
 	tuned := &Tuned{About: r.Lab.About()}
 	if r.Store == nil {
@@ -167,18 +168,16 @@ func UsualPrior(strategy string) int {
 	return 0
 }
 
-// begin has the search begin with what a model of the device expects to be fast.
-func (r *TuneRequest) begin() error {
-	if r.Prior == 0 {
-		return nil
-	}
+// begin has the search begin with what a model of the device expects to be fast, and returns the model; nil if there is
+// none.
+func (r *TuneRequest) begin() (*predict.Model, error) {
 	m, err := modelOn(r.Device.Target, r.Model)
-	if m == nil || err != nil {
-		return err
+	if m == nil || err != nil || r.Prior == 0 {
+		return m, err
 	}
 	kernels, err := predict.KernelsOf(r.Bound, r.Device.Target, schedule.Plan{})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	bound, target, n := r.Bound, r.Device.Target, r.Prior
 	r.First = func(ctx context.Context, call *ir.Call, s schedule.Space) ([]schedule.Config, error) {
@@ -196,7 +195,7 @@ func (r *TuneRequest) begin() error {
 		ranked, err := m.Chosen(ctx, &k)
 		return predict.Configs(ranked, n), err
 	}
-	return nil
+	return m, nil
 }
 
 // stored returns what the store has on the program's plans.

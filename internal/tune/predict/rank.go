@@ -26,7 +26,7 @@ var screens = []struct{ trees, most int }{{20, math.MaxInt}, {60, 2500}, {math.M
 
 const (
 	finalists = 1000 // candidates that all trees are asked about
-	needy     = 300  // those of which is predicted what they take: nobody looks further
+	withNeeds = 300  // those of which is predicted what they take: nobody looks further
 )
 
 // ranked are the candidates that are ranked: the seeds of the kernel's families are among them. That all processors
@@ -55,7 +55,7 @@ func (m *Model) Rank(k *Kernel) []Ranked {
 	for i, x := range order {
 		ranked[i] = Ranked{Config: candidates[x.index], Fraction: x.fraction}
 	}
-	first := ranked[:min(needy, len(ranked))]
+	first := ranked[:min(withNeeds, len(ranked))]
 	if m.Resources != nil {
 		width := len(m.Features) - len(program)
 		var own []float64

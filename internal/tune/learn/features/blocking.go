@@ -19,8 +19,8 @@ var OfBlocking = blockingFeatures()
 // Sources of what caches keep.
 const (
 	datta   = "Datta et al. 2008, section 4.2"
-	rivera  = "Rivera and Tseng 2000, section 3"
-	stengel = "Stengel et al. 2015, section 2"
+	rivera  = "Rivera and Tseng, SC 2000"
+	stengel = "Stengel et al., ICS 2015"
 )
 
 func blockingFeatures() []Feature {
