@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	seeds     = flag.Uint64("seeds", 80, "how many random programs to run")
+	seeds     = flag.Uint64("seeds", 56, "how many random programs to run")
 	firstSeed = flag.Uint64("first-seed", 1000, "the first of them")
 )
 

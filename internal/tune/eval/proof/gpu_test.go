@@ -19,7 +19,7 @@ import (
 // up, with shared memory, shuffles and kernels for one size.
 func TestRandomPairs(t *testing.T) {
 	t.Parallel()
-	n := 50
+	n := 36
 	if testing.Short() {
 		n = 12
 	}
