@@ -180,25 +180,34 @@ func (c *recordCmd) subjects() ([]subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	var names []string
-	for _, x := range list {
-		names = append(names, x.name)
-	}
-	for _, name := range c.Program {
-		if !slices.Contains(names, name) {
-			bad := usage("--program %s: the suite has no such program", name)
-			if near := diag.Nearest(name, names); near != "" {
-				return nil, bad.hintf("did you mean %s?", near)
-			}
-			return nil, bad.hintf("there is %s", strings.Join(names, ", "))
-		}
-	}
-	if len(c.Program) > 0 {
-		list = slices.DeleteFunc(list, func(x subject) bool { return !slices.Contains(c.Program, x.name) })
+	if list, err = selected(c.Program, list, func(x subject) string { return x.name }); err != nil {
+		return nil, err
 	}
 	list = spread(list)
 	slices.SortStableFunc(list, func(x, y subject) int { return lastIf(x.points > mostPoints, y.points > mostPoints) })
 	return list, nil
+}
+
+// selected returns the programs of a suite that a user names, all of them if none is named.
+func selected[T any](wanted []string, list []T, nameOf func(T) string) ([]T, error) {
+	var names []string
+	for _, x := range list {
+		names = append(names, nameOf(x))
+	}
+	for _, name := range wanted {
+		if slices.Contains(names, name) {
+			continue
+		}
+		bad := usage("--program %s: the suite has no such program", name)
+		if near := diag.Nearest(name, names); near != "" {
+			return nil, bad.hintf("did you mean %s?", near)
+		}
+		return nil, bad.hintf("there is %s", strings.Join(names, ", "))
+	}
+	if len(wanted) == 0 {
+		return list, nil
+	}
+	return slices.DeleteFunc(list, func(x T) bool { return !slices.Contains(wanted, nameOf(x)) }), nil
 }
 
 // lastIf orders what is so after what is not.

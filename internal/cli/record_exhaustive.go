@@ -1,11 +1,6 @@
 package cli
 
-import (
-	"slices"
-	"strings"
-
-	"github.com/gridloom/gridloom/internal/tune/eval/contest"
-)
+import "github.com/gridloom/gridloom/internal/tune/eval/contest"
 
 // Suites whose spaces have a part that is recorded exhaustively.
 const (
@@ -55,17 +50,5 @@ func (c *recordCmd) subSpaces() ([]*contest.Subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	var names []string
-	for _, x := range list {
-		names = append(names, x.Name())
-	}
-	for _, name := range c.Program {
-		if !slices.Contains(names, name) {
-			return nil, usage("--program %s: the programs are %s", name, strings.Join(names, ", "))
-		}
-	}
-	if len(c.Program) > 0 {
-		list = slices.DeleteFunc(list, func(x *contest.Subject) bool { return !slices.Contains(c.Program, x.Name()) })
-	}
-	return list, nil
+	return selected(c.Program, list, (*contest.Subject).Name)
 }

@@ -122,6 +122,14 @@ var capabilities = []Capability{Double, FMA, Shared, Shuffle, Constant, ReadOnly
 
 var dialects = []string{"c", "cuda", "opencl"}
 
+// Threads returns how many threads the cores of a CPU run at once; 0 of another machine.
+func (m *Machine) Threads() int {
+	if m == nil || m.CPU == nil {
+		return 0
+	}
+	return m.Units * max(1, m.CPU.ThreadsPerCore)
+}
+
 // Dialect returns what the dialect of that name can do here, or nil.
 func (m *Machine) Dialect(name string) *Dialect {
 	for i := range m.Dialects {

@@ -155,3 +155,17 @@ func TestDescribed(t *testing.T) {
 		}
 	}
 }
+
+// Threads are those of a CPU's cores; another machine, or none, has none of that kind.
+func TestThreads(t *testing.T) {
+	for want, m := range map[int]*Machine{
+		8: {Units: 4, CPU: &CPU{ThreadsPerCore: 2}}, 3: {Units: 3, CPU: &CPU{}}, 0: {Units: 132, GPU: &GPU{}},
+	} {
+		if got := m.Threads(); got != want {
+			t.Errorf("%+v has %d threads, not %d", m, got, want)
+		}
+	}
+	if n := (*Machine)(nil).Threads(); n != 0 {
+		t.Errorf("no machine has %d", n)
+	}
+}

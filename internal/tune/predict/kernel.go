@@ -163,11 +163,7 @@ func KernelsOf(b *ir.Binding, t *target.Target, plan schedule.Plan) ([]*Kernel, 
 // processorsOf is how many threads of a target with processors run at once: of a machine on paper what its description
 // says, and what this one has where nothing does.
 func processorsOf(t *target.Target) int {
-	described := 0
-	if m := t.Machine; m != nil && m.CPU != nil {
-		described = m.Units * max(1, m.CPU.ThreadsPerCore)
-	}
-	return cmp.Or(t.Units, described, runtime.GOMAXPROCS(0))
+	return cmp.Or(t.Units, t.Machine.Threads(), runtime.GOMAXPROCS(0))
 }
 
 // Recorded is a kernel with the trials of its configurations.

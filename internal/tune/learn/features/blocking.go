@@ -102,7 +102,7 @@ func newBlocking(b *ir.Binding, call *ir.Call, m *machine.Machine, space schedul
 	if m == nil || m.CPU == nil {
 		return d
 	}
-	d.processors = float64(max(1, m.Units*max(1, m.CPU.ThreadsPerCore)))
+	d.processors = float64(max(1, m.Threads()))
 	for i, c := range m.Caches {
 		if i == 0 {
 			d.first = float64(c.Bytes)
