@@ -97,6 +97,9 @@ const (
 
 // Garvey compares strategies on the recordings that are complete (Record). The result is nil if none is.
 func Garvey(ctx context.Context, o GarveyOptions) (*GarveyResult, error) {
+	if err := checkFolder(o.Folder); err != nil {
+		return nil, err
+	}
 	all, err := openRecordings(o.Folder, o.Subjects)
 	if err == nil {
 		err = checkVersions(all, false)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -105,6 +106,14 @@ func openRecording(folder, name string) (*recordingFile, error) {
 		b.add(outcome(c.String(), t))
 	}
 	return b, nil
+}
+
+// checkFolder refuses a folder of recordings that is not there.
+func checkFolder(folder string) error {
+	if _, err := os.Stat(folder); err != nil {
+		return fmt.Errorf("there is nothing to replay or to report: %w", err)
+	}
+	return nil
 }
 
 // openRecordings reads those of some subjects.

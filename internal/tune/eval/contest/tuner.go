@@ -55,8 +55,8 @@ func Tuner(ctx context.Context, o TunerOptions) ([]TunerRow, error) {
 		if err := os.MkdirAll(o.Folder, 0o777); err != nil {
 			return nil, err
 		}
-	} else if _, err := os.Stat(o.Folder); err != nil {
-		return nil, fmt.Errorf("there is nothing to replay or to report: %w", err)
+	} else if err := checkFolder(o.Folder); err != nil {
+		return nil, err
 	}
 	s := &recorder{folder: o.Folder, commit: o.Commit, log: o.Log, open: o.Open, clock: o.Clock}
 	recordings, err := openRecordings(o.Folder, o.Subjects)
