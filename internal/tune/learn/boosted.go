@@ -43,8 +43,9 @@ func NewBoosted(n *Numbers, o BoostedOptions) (*Boosted, error) {
 	}
 	runs := max(1, o.Runs)
 	b := &Boosted{Rate: o.Rate / float64(runs), Runs: runs}
-	for _, y := range n.Targets {
-		b.Start += y / float64(len(n.Targets))
+	rows := n.scaled()
+	for i, y := range n.Targets {
+		b.Start += rows[i] * y / float64(len(n.Targets))
 	}
 	bins := n.binned()
 	trees := make([][]RegressionTree, runs)
@@ -52,7 +53,7 @@ func NewBoosted(n *Numbers, o BoostedOptions) (*Boosted, error) {
 	work.SetLimit(runtime.GOMAXPROCS(0))
 	for run := range runs {
 		work.Go(func() error {
-			trees[run] = boost(n, bins, b.Start, o, uint64(run))
+			trees[run] = boost(n, bins, rows, b.Start, o, uint64(run))
 			return nil
 		})
 	}
@@ -61,8 +62,8 @@ func NewBoosted(n *Numbers, o BoostedOptions) (*Boosted, error) {
 	return b, nil
 }
 
-// boost grows trees one after the other.
-func boost(n *Numbers, bins *binned, start float64, o BoostedOptions, run uint64) []RegressionTree {
+// boost grows trees one after the other, of rows that have weights.
+func boost(n *Numbers, bins *binned, rows []float64, start float64, o BoostedOptions, run uint64) []RegressionTree {
 	left := make([]float64, len(n.Rows))
 	for i, y := range n.Targets {
 		left[i] = y - start
@@ -72,7 +73,7 @@ func boost(n *Numbers, bins *binned, start float64, o BoostedOptions, run uint64
 	for range o.Trees {
 		weights := make([]float64, len(n.Rows))
 		for _, i := range r.Perm(len(n.Rows))[:max(1, int(o.Part*float64(len(n.Rows))))] {
-			weights[i] = 1
+			weights[i] = rows[i]
 		}
 		g := &grower{
 			binned: bins, targets: left, weights: weights, leaf: float64(o.Leaf), depth: o.Depth, features: o.Features,

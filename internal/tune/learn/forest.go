@@ -49,11 +49,15 @@ func NewForest(n *Numbers, o ForestOptions) (*Forest, error) {
 		return nil, err
 	}
 	f := &Forest{Trees: make([]RegressionTree, o.Trees)}
-	b := n.binned()
+	b, rows := n.binned(), n.scaled()
 	for i := range f.Trees {
 		r := rand.New(rand.NewPCG(o.Seed, uint64(i)))
+		weights := bootstrap(r, len(rows))
+		for k, w := range rows {
+			weights[k] *= w
+		}
 		g := &grower{
-			binned: b, targets: n.Targets, weights: bootstrap(r, len(n.Rows)),
+			binned: b, targets: n.Targets, weights: weights,
 			leaf: float64(o.Leaf), features: o.Features, random: r,
 		}
 		if g.features == 0 {

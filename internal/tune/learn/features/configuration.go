@@ -63,7 +63,7 @@ var words = []struct {
 }
 
 // families are those that have a feature of their own.
-var families = []string{"tile", "planes", "cells", "loops"}
+var families = []string{"tile", "planes", "cells"}
 
 func configurationFeatures() []Feature {
 	var list []Feature
@@ -81,8 +81,7 @@ func configurationFeatures() []Feature {
 		say("tile_"+axis, "log2 of cells", "Cells of a block along "+axis+"; on the axis that it goes along, all.",
 			"32 threads of 4 cells: 7")
 		say("covered_"+axis, "", "The domain along "+axis+" by the cells of all blocks.", "510 of 512: 0.996")
-		say("cache_block_"+axis, "log2 of cells",
-			"Cells of a cache block along "+axis+"; the domain's if it is not cut.", "64 cells: 6")
+		say("tiles_"+axis, "log2 of blocks", "Blocks side by side along "+axis+".", "512 cells, tiles of 128: 2")
 	}
 	say("threads", "log2 of threads", "Threads of a block.", "block=8x32: 8")
 	say("cells", "cells", "Cells of a thread, in a plane.", "vec=2, rows=4: 8")
@@ -96,7 +95,6 @@ func configurationFeatures() []Feature {
 	say("prefetch", "planes", "Planes that are loaded early.", "prefetch=1: 1")
 	say("register_limit", "registers", "The most registers of a thread; 255 if there is no limit.",
 		"registers=128: 128")
-	say("workers", "threads", "Threads of a processor; 0 leaves them open.", "threads=8: 8")
 	for _, w := range words {
 		say(w.name, "0 or 1", "1 if "+w.role.String()+" is "+w.is+".", w.is+": 1")
 	}
@@ -119,6 +117,8 @@ func configurationFeatures() []Feature {
 	say("bytes_in_flight", "", "Part of the bandwidth that the bytes in flight reach.", "40 KB: 1")
 	say("waves", "", "Part of the time in which all multiprocessors have blocks.", "132 of 264: 0.5")
 	say("launched", "log2", "Blocks by those that there is room for at once.", "4 waves: 2")
+	say("plane_waves", "log2", "Blocks side by side across the stream by those that there is room for at once.",
+		"33 of 132: -2")
 	say("estimate", "ln", "The estimated relative time.", "all terms 1: 0")
 	return list
 }
@@ -129,10 +129,12 @@ type threaded struct {
 	domain []int64
 	bytes  float64 // of the widest element
 	units  float64 // threads of a multiprocessor
-	moved  float64 // bytes that a cell needs
-	model  *estimate.Model
-	reads  *threadReads
-	roles  schedule.FamilyRoles
+	// multiprocessors are those of the machine.
+	multiprocessors float64
+	moved           float64 // bytes that a cell needs
+	model           *estimate.Model
+	reads           *threadReads
+	roles           schedule.FamilyRoles
 }
 
 func newThreaded(b *ir.Binding, call *ir.Call, m *machine.Machine, space schedule.Space) *threaded {
@@ -140,13 +142,13 @@ func newThreaded(b *ir.Binding, call *ir.Call, m *machine.Machine, space schedul
 	d := &threaded{
 		axes: b.Program.Axes, domain: domainOf(b, call), model: estimate.New(b, call, m, space),
 		reads: newThreadReads(f, len(b.Program.Axes)), moved: f.Traffic.Compulsory, roles: space.Roles(),
-		units: 1,
+		units: 1, multiprocessors: 1,
 	}
 	for _, a := range call.Arrays {
 		d.bytes = max(d.bytes, float64(a.Type.Size()))
 	}
 	if m != nil && m.GPU != nil {
-		d.units = float64(m.GPU.ThreadsPerUnit)
+		d.units, d.multiprocessors = float64(m.GPU.ThreadsPerUnit), float64(max(1, m.Units))
 	}
 	return d
 }
@@ -177,7 +179,7 @@ func (d *threaded) Append(out []float64, c schedule.Config) []float64 {
 		flag(c.Family == f)
 	}
 	on := set.Shape(d.axes)
-	block := set.Ints(schedule.CacheBlock)
+	plane := 1.0 // blocks side by side, across the axis that they go along
 	for i := range 3 {
 		axis := len(d.axes) - 1 - i
 		if axis < 0 {
@@ -191,13 +193,12 @@ func (d *threaded) Append(out []float64, c schedule.Config) []float64 {
 				width = extent
 			}
 		}
-		covered := float64(extent) / (math.Ceil(float64(extent)/float64(width)) * float64(width))
-		cut := extent
-		if at := len(block) - 1 - i; at >= 0 && block[at] > 0 {
-			cut = min(cut, block[at])
+		tiles := math.Ceil(float64(extent) / float64(width))
+		if axis != on.Stream {
+			plane *= tiles
 		}
 		out = append(out, float64(s.Threads), float64(s.Vector*s.Blocked), float64(s.Cyclic), log2(float64(width)),
-			covered, log2(float64(cut)))
+			float64(extent)/(tiles*float64(width)), log2(tiles))
 	}
 	threads, vector := float64(set.Int(schedule.Threads, 1)), float64(set.Int(schedule.Vector, 1))
 	row := 1.0
@@ -219,7 +220,7 @@ func (d *threaded) Append(out []float64, c schedule.Config) []float64 {
 		log2(row*vector*d.bytes))
 	flag(on.Stream >= 0)
 	out = append(out, log2(length), float64(set.Int(schedule.StreamUnroll, 0)), float64(set.Int(schedule.Staging, 0)),
-		float64(set.Int(schedule.Prefetch, 0)), limit, float64(set.Int(schedule.Workers, 0)))
+		float64(set.Int(schedule.Prefetch, 0)), limit)
 	for _, w := range words {
 		flag(set.Word(w.role) == w.is)
 	}
@@ -231,7 +232,7 @@ func (d *threaded) Append(out []float64, c schedule.Config) []float64 {
 	}
 	t := d.model.TermsOf(set, on)
 	return append(out, t.Registers, log2(t.Shared), t.Blocks, t.Blocks*threads/d.units, t.Spilt, t.Halo, t.Width,
-		t.Flight, t.Waves, math.Log2(t.Launched), math.Log(t.Time()))
+		t.Flight, t.Waves, math.Log2(t.Launched), math.Log2(plane/(t.Blocks*d.multiprocessors)), math.Log(t.Time()))
 }
 
 // log2 is the logarithm, and 0 for what is none.
