@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -112,6 +113,50 @@ func TestQuestions(t *testing.T) {
 		}
 		checkNode(t, n, tree, 0, func(int) bool { return true }, leaf)
 	})
+}
+
+// Rows of a greater weight are followed more: where nothing tells rows apart, all that is predicted is their weighted
+// mean. Weights by the same factor, and rows that are all alike, change nothing.
+func TestWeights(t *testing.T) {
+	regressors := map[string]func(*Numbers) (Regressor, error){
+		"forest": func(n *Numbers) (Regressor, error) {
+			return NewForest(n, ForestOptions{Trees: 400, Leaf: 1, Seed: 1})
+		},
+		"boosted": func(n *Numbers) (Regressor, error) {
+			return NewBoosted(n, BoostedOptions{Trees: 5, Depth: 3, Rate: 0.3, Part: 1, Leaf: 1, Seed: 1})
+		},
+	}
+	for name, grow := range regressors {
+		predict := func(n *Numbers, row []float64) float64 {
+			r, err := grow(n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r.Predict(row)
+		}
+		same := &Numbers{Features: []string{"x"}}
+		for i := range 200 {
+			same.Rows, same.Targets = append(same.Rows, []float64{1}), append(same.Targets, float64(i%2))
+			same.Weights = append(same.Weights, []float64{1, 3}[i%2])
+		}
+		if got := predict(same, same.Rows[0]); math.Abs(got-0.75) > 0.01 {
+			t.Errorf("%s: %v of 0 and of 1 with thrice the weight", name, got)
+		}
+		n := curve(3, 60, 0)
+		plain := predict(n, n.Rows[7])
+		for _, w := range []float64{1, 0.5} {
+			n.Weights = slices.Repeat([]float64{w}, len(n.Rows))
+			if got := predict(n, n.Rows[7]); math.Abs(got-plain) > 1e-12 {
+				t.Errorf("%s: %v with all weights %v, and %v without", name, got, w, plain)
+			}
+		}
+	}
+	for _, bad := range [][]float64{{1}, {1, 0, 1}, {1, math.NaN(), 1}, {1, math.Inf(1), 1}, {1, -1, 1}, {}} {
+		n := &Numbers{Features: []string{"x"}, Rows: [][]float64{{1}, {2}, {3}}, Targets: []float64{1, 2, 3}, Weights: bad}
+		if err := n.Check(); err == nil {
+			t.Errorf("weights %v are no error", bad)
+		}
+	}
 }
 
 func count(n int, in func(int) bool) int {

@@ -306,3 +306,31 @@ func h200(t testing.TB) *machine.Machine {
 	}
 	return m
 }
+
+// What is near the best counts most in learning, and what could not run least, but not nothing.
+func TestTrialsNearTheBestCountMost(t *testing.T) {
+	var all []*Examples
+	for _, r := range study(t) {
+		all = append(all, Describe(r))
+	}
+	n := Numbers(all)
+	if err := n.Check(); err != nil {
+		t.Fatal(err)
+	}
+	least, most := slices.Min(n.Weights), slices.Max(n.Weights)
+	if most < 5*least {
+		t.Errorf("weights are from %v to %v", least, most)
+	}
+	for i, f := range n.Targets {
+		for j := range i {
+			if g := n.Targets[j]; f < g && n.Weights[i] >= n.Weights[j] {
+				t.Fatalf("%v of the best has the weight %v, and %v has %v", f, n.Weights[i], g, n.Weights[j])
+			}
+		}
+	}
+	for _, i := range []int{slices.Index(n.Targets, 0), slices.Index(n.Targets, 1)} {
+		if i < 0 || n.Weights[i] != map[float64]float64{0: least, 1: most}[n.Targets[i]] {
+			t.Errorf("row %d", i)
+		}
+	}
+}

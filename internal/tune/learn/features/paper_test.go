@@ -80,15 +80,16 @@ func TestConfiguration(t *testing.T) {
 	for text, wants := range map[string]map[string]float64{
 		"family=tile,block=1x4x32,vec=4,rows=1x2,repeat=2x1x1,load=readonly,sizes=literals": {
 			"family_tile": 1, "family_planes": 0, "threads_x": 32, "threads_y": 4, "threads_z": 1, "blocked_x": 4,
-			"blocked_y": 2, "cyclic_z": 2, "tile_x": 7, "tile_y": 3, "tile_z": 1, "covered_x": 509.0 / 512,
+			"blocked_y": 2, "cyclic_z": 2, "tile_x": 7, "tile_y": 3, "tile_z": 1, "covered_x": 509.0 / 512, "tiles_x": 2,
 			"covered_z": 1, "threads": 7, "cells": 16, "vector": 4, "access_bytes": 32, "row_bytes": 10, "streams": 0,
 			"stages": 0, "register_limit": 255, "readonly_loads": 1, "image_loads": 0, "literal_sizes": 1, "shared": 0,
 		},
 		"family=planes,stream=k,block=8x32,rows=2,vec=2,chunk=32,stages=2,copy=tensor,registers=128": {
 			"family_planes": 1, "streams": 1, "stream_length": 5, "stages": 2, "tensor_copies": 1,
 			"register_limit": 128, "threads_y": 8, "blocked_y": 2, "tile_z": 5, "tile_y": 4, "covered_z": 1,
+			"tiles_z": 1,
 		},
-		"family=planes,stream=k,block=8x32,chunk=0": {"stream_length": 6, "tile_z": 6, "covered_z": 1},
+		"family=planes,stream=k,block=8x32,chunk=0": {"stream_length": 6, "tile_z": 6, "covered_z": 1, "tiles_z": 0},
 	} {
 		c, err := schedule.ParseConfig(text)
 		if err != nil {
@@ -102,6 +103,10 @@ func TestConfiguration(t *testing.T) {
 			if math.Abs(got[name]-want) > 1e-9 {
 				t.Errorf("%s of %s is %v, not %v", name, text, got[name], want)
 			}
+		}
+		// Blocks are those of a plane across the stream, as often as tiles follow each other along it.
+		if want := got["launched"] - got["streams"]*got["tiles_z"]; math.Abs(got["plane_waves"]-want) > 1e-9 {
+			t.Errorf("%v waves of %s side by side, not %v", got["plane_waves"], text, want)
 		}
 		if text[:11] == "family=plan" && c.Int("stages") > 0 && got["shared"] == 0 {
 			t.Errorf("%s stages and has no shared memory", text)
