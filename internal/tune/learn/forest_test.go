@@ -152,7 +152,8 @@ func TestWeights(t *testing.T) {
 		}
 	}
 	for _, bad := range [][]float64{{1}, {1, 0, 1}, {1, math.NaN(), 1}, {1, math.Inf(1), 1}, {1, -1, 1}, {}} {
-		n := &Numbers{Features: []string{"x"}, Rows: [][]float64{{1}, {2}, {3}}, Targets: []float64{1, 2, 3}, Weights: bad}
+		n := &Numbers{Features: []string{"x"}, Rows: [][]float64{{1}, {2}, {3}}, Targets: []float64{1, 2, 3}}
+		n.Weights = bad
 		if err := n.Check(); err == nil {
 			t.Errorf("weights %v are no error", bad)
 		}
