@@ -60,8 +60,8 @@ func Numbers(all []*Examples) *learn.Numbers {
 	return n
 }
 
-// weightOf is how much the error of a trial counts by what it has of the best: those near the best are to be told apart,
-// and of slow ones it is enough to know that they are slow. docs/performance-log.md says what it gains.
+// weightOf is how much the error of a trial counts by what it has of the best: those near the best are to be told
+// apart, and of slow ones it is enough to know that they are slow. docs/performance-log.md says what it gains.
 func weightOf(fraction float64) float64 { return 0.15 + fraction*fraction }
 
 // Digest is a hash of all that a model of some kernels follows from: what they are learned by, and the trees' options.

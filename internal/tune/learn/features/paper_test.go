@@ -81,7 +81,8 @@ func TestConfiguration(t *testing.T) {
 		"family=tile,block=1x4x32,vec=4,rows=1x2,repeat=2x1x1,load=readonly,sizes=literals": {
 			"family_tile": 1, "family_planes": 0, "threads_x": 32, "threads_y": 4, "threads_z": 1, "blocked_x": 4,
 			"blocked_y": 2, "cyclic_z": 2, "tile_x": 7, "tile_y": 3, "tile_z": 1, "covered_x": 509.0 / 512,
-			"tiles_x": 2, "covered_z": 1, "threads": 7, "cells": 16, "vector": 4, "access_bytes": 32, "row_bytes": 10, "streams": 0,
+			"tiles_x": 2, "covered_z": 1,
+			"threads": 7, "cells": 16, "vector": 4, "access_bytes": 32, "row_bytes": 10, "streams": 0,
 			"stages": 0, "register_limit": 255, "readonly_loads": 1, "image_loads": 0, "literal_sizes": 1, "shared": 0,
 		},
 		"family=planes,stream=k,block=8x32,rows=2,vec=2,chunk=32,stages=2,copy=tensor,registers=128": {
