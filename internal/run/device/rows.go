@@ -2,14 +2,21 @@ package device
 
 // Rows says how dense host memory lies in padded memory of a device: after Lead
 // bytes follow Count rows of Bytes, which start at multiples of Pitch.
-type Rows struct{ Lead, Bytes, Pitch, Count int64 }
+type Rows struct {
+	Lead, Bytes, Pitch, Count int64
+	// Align is what all of the memory is a multiple of, since vectors and texels that begin in it end in it; 0 is 1.
+	Align int64
+}
 
 // Dense reports whether there is no padding, not even after a single row: a
 // vector may begin in it and end beyond.
 func (r Rows) Dense() bool { return r.Lead == 0 && r.Pitch == r.Bytes }
 
 // Padded returns the bytes with all padding.
-func (r Rows) Padded() int64 { return r.Lead + r.Pitch*r.Count }
+func (r Rows) Padded() int64 {
+	align := max(1, r.Align)
+	return (r.Lead + r.Pitch*r.Count + align - 1) / align * align
+}
 
 // Poison is what padding is filled with, so that a kernel which uses it does not
 // go unnoticed: all bits set are no number in floating-point types and -1 in

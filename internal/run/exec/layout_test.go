@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/op"
@@ -124,7 +126,7 @@ func testLayouts(t *testing.T, open func(t *testing.T) (device.Device, string)) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (device.Rows{Lead: 12, Bytes: 20, Pitch: 32, Count: 3}); s.Grids[0].Rows != want ||
+	if want := (device.Rows{Lead: 12, Bytes: 20, Pitch: 32, Count: 3, Align: 16}); s.Grids[0].Rows != want ||
 		s.Grids[1].Rows != want {
 		t.Fatalf("%+v", s.Grids)
 	}
@@ -196,9 +198,27 @@ func TestLayoutsRefused(t *testing.T) {
 	if s, err = NewScript(m, b); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.Grids[2].Rows; got != (device.Rows{Bytes: 12, Pitch: 32, Count: 1}) {
+	if got := s.Grids[2].Rows; got != (device.Rows{Bytes: 12, Pitch: 32, Count: 1, Align: 32}) {
 		t.Errorf("a single row: %+v", got)
 	}
+}
+
+// A grid's memory on a device is as long as kernels take it for: a vector of the last cells ends in it, and so does a
+// texel of an image, which devices cut off otherwise.
+func TestWholeVectors(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		align := int64(1) << rapid.IntRange(0, 5).Draw(t, "align")
+		l := kernel.Layout{Lead: rapid.Int64Range(0, align-1).Draw(t, "lead"), Align: align}
+		n, width := rapid.IntRange(1, 9).Draw(t, "rows"), rapid.IntRange(1, 70).Draw(t, "cells")
+		r := rows(l, &ir.Grid{Type: types.F64}, []int{n, width})
+		if r == (device.Rows{}) { // dense
+			r = device.Rows{Bytes: 8 * int64(width), Pitch: 8 * int64(width), Count: int64(n)}
+		}
+		if want := 8 * l.Cells(int64(n), int64(width)); r.Padded() != want {
+			t.Fatalf("%d rows of %d cells by %+v are %d bytes long, and kernels take them for %d", n, width, l,
+				r.Padded(), want)
+		}
+	})
 }
 
 // The host's memory of a grid begins a cache line with the cell that vectors begin with.
