@@ -105,14 +105,14 @@ func (r *EmitRequest) Predict(ctx context.Context, at *ir.Binding, t *target.Tar
 	if err != nil {
 		return nil, err
 	}
-	plan, p, err := byModel(ctx, m, at, t, any, usual, func(plan schedule.Plan) bool {
+	plans, p, err := byModel(ctx, m, at, t, any, usual, 1, func(plan schedule.Plan) bool {
 		one := *r
 		one.Plan, one.After = plan, nil
 		_, err := Emit(one)
 		return err == nil
 	})
 	if p != nil && p.Kernels > 0 {
-		r.Plan = plan
+		r.Plan = plans[0]
 	}
 	return p, err
 }

@@ -38,10 +38,11 @@ type Job struct {
 	Version  string      // of the source that the program is made of, as plans name it; "" is the source as it is
 	Whole    *ir.Binding // the program as it is, at the same sizes; nil if it is Bound
 	Origin   PlanOrigin
-	Left     []string      // what was left out of a plan from the store, and why
-	Free     bool          // the plan need not keep to what the source fixes
-	Deadline time.Duration // for one launch; 0 is none
-	NoGraphs bool          // every kernel is started by itself, also where many could start together
+	Next     []schedule.Plan // what a model expects to be fastest after its plan, the best first
+	Left     []string        // what was left out of a plan from the store, and why
+	Free     bool            // the plan need not keep to what the source fixes
+	Deadline time.Duration   // for one launch; 0 is none
+	NoGraphs bool            // every kernel is started by itself, also where many could start together
 }
 
 // Lowering returns the options that lower the program for the device. On the reference
@@ -145,15 +146,20 @@ func BadPlan(plan schedule.Plan, err error) error {
 }
 
 // Alternatives returns plans that are worth trying when one has failed that the user has
-// not chosen: the usual plan, if it was one of the store or of a model, and on a GPU the plainest
-// kernels, and those with smaller blocks. Each is another plan than the job's, and than
-// those before it. The plainest do not keep to what the source fixes.
+// not chosen: after a model's those that it expects to be the next fastest, the usual plan, if it was one of the
+// store or of a model, and on a GPU the plainest kernels, and those with smaller blocks. Each is another plan than the
+// job's, and than those before it. The plainest do not keep to what the source fixes.
 func (j *Job) Alternatives() []schedule.Plan {
 	if j.Origin == Chosen || j.Device.Reference() {
 		return nil
 	}
 	var texts []string
 	seen := []string{j.PlanText()}
+	if j.Origin == Modelled {
+		for _, plan := range j.Next {
+			texts = append(texts, plan.String())
+		}
+	}
 	if j.Origin == Stored || j.Origin == Modelled {
 		usual := *j
 		usual.Plan = schedule.Plan{}

@@ -104,12 +104,14 @@ func modelOn(t *target.Target, path string) (*predict.Model, error) {
 	return m, nil
 }
 
-// mostTried is how many predicted configurations of a kernel are looked at until one fits.
+// mostTried is how many predicted configurations of a kernel are looked at for those that fit. The first is taken, and
+// others stand by.
 const mostTried = 10
 
 // Model gives a job without a plan that of a model, from a file or, if path is empty, of its device that comes with
 // Gridloom: of each kernel the configuration that is expected to be the fastest among those that fit. Kernels that are
-// unlike all that the model has learned from keep their usual ones. The prediction is nil if there is no model.
+// unlike all that the model has learned from keep their usual ones. Job.Next has what is expected to be fastest after
+// that. The prediction is nil if there is no model.
 func (j *Job) Model(ctx context.Context, path string) (*Prediction, error) {
 	if j.Origin != Usual || j.Device.Reference() {
 		return nil, nil
@@ -122,27 +124,29 @@ func (j *Job) Model(ctx context.Context, path string) (*Prediction, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan, p, err := byModel(ctx, m, j.Bound, j.Device.Target, j.Plan, usual, func(plan schedule.Plan) bool {
+	plans, p, err := byModel(ctx, m, j.Bound, j.Device.Target, j.Plan, usual, 1+predict.StandBy, func(plan schedule.Plan) bool {
 		one := *j
 		one.Plan = plan
 		return one.Fits() == nil
 	})
 	if p != nil && p.Kernels > 0 {
-		j.Plan, j.Origin = plan, Modelled
+		j.Plan, j.Next, j.Origin = plans[0], plans[1:], Modelled
 	}
 	return p, err
 }
 
 // byModel puts into a plan, of each kernel that the model knows the like of, the configuration that is expected to be
-// the fastest among those with which the plan fits. What stays is part of all of them. The prediction is nil if no
-// kernel has a choice.
+// the fastest among those with which the plan fits. What stays is part of all of them. It returns up to most plans:
+// after the best that of the second configurations of all kernels, and so on; a kernel that has no more keeps its last.
+// The prediction is nil if no kernel has a choice.
 func byModel(ctx context.Context, m *predict.Model, b *ir.Binding, t *target.Target, stays, plan schedule.Plan,
-	fits func(schedule.Plan) bool) (schedule.Plan, *Prediction, error) {
+	most int, fits func(schedule.Plan) bool) ([]schedule.Plan, *Prediction, error) {
 	kernels, err := predict.KernelsOf(b, t, stays)
 	if err != nil || len(kernels) == 0 {
-		return plan, nil, err
+		return nil, nil, err
 	}
 	out := &Prediction{Expected: m.Expected(), LearnedOn: elsewhere(m, t)}
+	plans := []schedule.Plan{plan}
 	for _, k := range kernels {
 		if _, far := m.Nearest(k, 1); far {
 			out.Far++
@@ -150,17 +154,26 @@ func byModel(ctx context.Context, m *predict.Model, b *ir.Binding, t *target.Tar
 		}
 		list, err := m.Chosen(ctx, k)
 		if err != nil {
-			return plan, nil, err
+			return nil, nil, err
 		}
+		var own []schedule.Kernel
 		for _, x := range list[:min(mostTried, len(list))] { // or it has the usual one
-			if one := plan.With(k.Own.In(x.Config)); fits(one) {
-				plan = one
-				out.Kernels++
-				break
+			if one := k.Own.In(x.Config); len(own) < most && fits(plans[0].With(one)) {
+				own = append(own, one)
 			}
 		}
+		if len(own) == 0 {
+			continue
+		}
+		out.Kernels++
+		for len(plans) < len(own) {
+			plans = append(plans, plans[len(plans)-1])
+		}
+		for i := range plans {
+			plans[i] = plans[i].With(own[min(i, len(own)-1)])
+		}
 	}
-	return plan, out, nil
+	return plans, out, nil
 }
 
 // Prediction is what is expected of a plan that a model has chosen.

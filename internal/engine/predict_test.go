@@ -73,8 +73,27 @@ func TestJobByModel(t *testing.T) {
 	if _, err := again.Model(t.Context(), ""); err != nil || again.PlanText() != j.PlanText() {
 		t.Errorf("another time the plan is %s", again.Plan)
 	}
-	if !slices.ContainsFunc(j.Alternatives(), func(p schedule.Plan) bool { return p.String() == usual.String() }) {
-		t.Errorf("a plan that fails gives way to %v", j.Alternatives())
+	// What is refused gives way to what is expected to be next, and that to the usual plan.
+	others := j.Alternatives()
+	if len(j.Next) != predict.StandBy || len(others) < predict.StandBy+2 || others[predict.StandBy].String() != usual.String() {
+		t.Fatalf("a plan that fails gives way to %v", others)
+	}
+	list, err := Predict(t.Context(), PredictRequest{
+		Bound: j.Bound, Target: j.Device.Target, Top: mostTried, Lower: predict.LoweredCandidates,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, k := range j.Plan.Kernels {
+		at := -1 // in the ranking
+		for n, plan := range append([]schedule.Plan{j.Plan}, others[:predict.StandBy]...) {
+			own := plan.Kernels[i].Config.String()
+			next := slices.IndexFunc(list[i].Top, func(x PredictedConfig) bool { return x.Config == own })
+			if next <= at {
+				t.Errorf("%s has in plan %d what is at place %d of the ranking, after %d", k.ID(), n, next, at)
+			}
+			at = next
+		}
 	}
 }
 

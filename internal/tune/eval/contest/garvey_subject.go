@@ -11,10 +11,14 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/synth"
 )
 
-// garveyKernels are of all patterns and radii.
+// garveyKernels are of all patterns and radii, with at most 52 points: larger ones take minutes of compilers each.
 var garveyKernels = []string{
 	"dense-zyx-r1", "dense-yx-r2", "star-zyx-r5", "star-zx-r3", "diamond-zyx-r2", "diamond-zy-r4", "no-corners-zyx-r1",
 	"thumbtack-zyx-r3",
+
+	"dense-x-r1", "dense-z-r2", "dense-y-r3", "dense-zy-r1", "star-zyx-r1", "star-yx-r2", "star-zy-r5", "star-zyx-r2",
+	"diamond-zx-r2", "diamond-yx-r3", "no-corners-zx-r2", "no-corners-yx-r2", "no-corners-zy-r3", "thumbtack-xzy-r2",
+	"thumbtack-yxz-r1", "thumbtack-zyx-r1",
 }
 
 // GarveyNames lists the kernels of the suite.

@@ -67,8 +67,7 @@ func (l *Live) String() string {
 		if len(p.Seconds) == 0 {
 			continue
 		}
-		text += fmt.Sprintf("; without its %s the first pick has %.3f, %d runs", p.Split, l.share(p.Seconds[0]),
-			l.Runs(p))
+		text += fmt.Sprintf("; without its %s the first pick has %.3f, %d runs", p.Split, l.first(p), l.Runs(p))
 	}
 	for i := range l.Searches {
 		s := &l.Searches[i]
@@ -149,6 +148,16 @@ func (l *Live) share(seconds float64) float64 {
 	return l.Best / seconds
 }
 
+// first is what a run with a model's plan has of the best: that of the first pick, or of the next where one is refused.
+func (l *Live) first(p *LivePicks) float64 {
+	for _, s := range p.Seconds[:min(1+predict.StandBy, len(p.Seconds))] {
+		if s > 0 {
+			return l.share(s)
+		}
+	}
+	return 0
+}
+
 // Runs counts the picks until one is near the best: mostRuns if none of those that were measured is.
 func (l *Live) Runs(p *LivePicks) int {
 	if p == nil {
@@ -192,7 +201,13 @@ var liveMetrics = []struct {
 	fewer     bool // is better
 	of        func(l *Live, p *LivePicks) float64
 }{
-	{"first pick", true, false, func(l *Live, p *LivePicks) float64 { return l.share(p.Seconds[0]) }},
+	{"first pick", true, false, (*Live).first},
+	{"first pick can run", false, false, func(_ *Live, p *LivePicks) float64 {
+		if p.Seconds[0] > 0 {
+			return 1
+		}
+		return 0
+	}},
 	{"best of 5", true, false, func(l *Live, p *LivePicks) float64 {
 		best := 0.0
 		for _, s := range p.Seconds[:min(5, len(p.Seconds))] {
@@ -246,7 +261,7 @@ func SumUpLive(list []*Live, h *HeldOut, commit string) ([]Row, error) {
 		var groups []string
 		for _, l := range list {
 			if p := l.Of(split.Name); p != nil && len(p.Seconds) > 0 {
-				firsts, groups = append(firsts, l.share(p.Seconds[0])), append(groups, stencil(l))
+				firsts, groups = append(firsts, l.first(p)), append(groups, stencil(l))
 			}
 		}
 		if len(firsts) > 0 {

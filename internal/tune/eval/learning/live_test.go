@@ -46,6 +46,14 @@ func TestLive(t *testing.T) {
 	if n, ok := l.Until(&s, 1.5); n != 30 || ok {
 		t.Errorf("%d, %v", n, ok)
 	}
+	for _, c := range []struct {
+		seconds []float64
+		first   float64
+	}{{[]float64{0, 0, 2, 1}, 0.25}, {[]float64{0, 0, 0, 1}, 0.5}, {[]float64{0, 0, 0, 0, 1}, 0}, {[]float64{0}, 0}} {
+		if got := l.first(&LivePicks{Seconds: c.seconds}); got != c.first {
+			t.Errorf("a run with picks of %v has %v of the best, not %v", c.seconds, got, c.first)
+		}
+	}
 	if text := l.String(); !strings.Contains(text, "without its stencil the first pick has 0.250, 50 runs") {
 		t.Error(text)
 	}
@@ -59,7 +67,7 @@ func TestSumUpLive(t *testing.T) {
 		e.Stencil = k[1]
 		h.All = append(h.All, e)
 	}
-	rows := []*Live{live("a", 1), live("b", 4, 2, 2, 2, 2, 1), live("c", 2, 1)}
+	rows := []*Live{live("a", 1), live("b", 4, 2, 2, 2, 2, 1), live("c", 0, 2, 1)}
 	rows[0].Searches = []LiveSearch{
 		{Trials: 30, Steps: []LiveStep{{8, 2}, {21, 1}}}, {Prior: 5, Trials: 9, Steps: []LiveStep{{3, 1}}},
 	}
@@ -74,7 +82,8 @@ func TestSumUpLive(t *testing.T) {
 	for name, want := range map[string]float64{
 		"live boosted first pick":                  math.Sqrt(math.Sqrt(1*0.25) * 0.5),
 		"live boosted best of 5":                   math.Sqrt(math.Sqrt(1*0.5) * 1),
-		"live boosted runs to 90 %":                (3.5 + 2) / 2,
+		"live boosted runs to 90 %":                (3.5 + 3) / 2,
+		"live boosted first pick can run":          0.5,
 		"search auto trials to 95 %":               21,
 		"search times fewer trials to 95 %":        7,
 		"search auto with a prior trials to 95 %":  3,
@@ -85,7 +94,7 @@ func TestSumUpLive(t *testing.T) {
 			t.Errorf("%s: %+v, not %v", name, r, want)
 		}
 	}
-	if r := of["live boosted runs to 90 %"]; r.Groups != 2 || r.Kernels != 3 || r.Worst != 6 || r.Median != 2 {
+	if r := of["live boosted runs to 90 %"]; r.Groups != 2 || r.Kernels != 3 || r.Worst != 6 || r.Median != 3 {
 		t.Errorf("%+v", r)
 	}
 	rows[0].Device = "E"
