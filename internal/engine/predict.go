@@ -124,11 +124,12 @@ func (j *Job) Model(ctx context.Context, path string) (*Prediction, error) {
 	if err != nil {
 		return nil, err
 	}
-	plans, p, err := byModel(ctx, m, j.Bound, j.Device.Target, j.Plan, usual, 1+predict.StandBy, func(plan schedule.Plan) bool {
+	fits := func(plan schedule.Plan) bool {
 		one := *j
 		one.Plan = plan
 		return one.Fits() == nil
-	})
+	}
+	plans, p, err := byModel(ctx, m, j.Bound, j.Device.Target, j.Plan, usual, 1+predict.StandBy, fits)
 	if p != nil && p.Kernels > 0 {
 		j.Plan, j.Next, j.Origin = plans[0], plans[1:], Modelled
 	}

@@ -75,7 +75,8 @@ func TestJobByModel(t *testing.T) {
 	}
 	// What is refused gives way to what is expected to be next, and that to the usual plan.
 	others := j.Alternatives()
-	if len(j.Next) != predict.StandBy || len(others) < predict.StandBy+2 || others[predict.StandBy].String() != usual.String() {
+	if len(j.Next) != predict.StandBy || len(others) < predict.StandBy+2 ||
+		others[predict.StandBy].String() != usual.String() {
 		t.Fatalf("a plan that fails gives way to %v", others)
 	}
 	list, err := Predict(t.Context(), PredictRequest{

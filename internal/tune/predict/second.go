@@ -86,8 +86,8 @@ func LearnSecond(ctx context.Context, all []*Examples, held [][]float64, done fu
 // about as many (docs/performance-log.md), and to lower them takes a core one or two seconds.
 const LoweredCandidates = 20
 
-// StandBy is how many of a ranking stand by when a plan is taken from it: a compiler can refuse what fits, for registers
-// that it has spilled.
+// StandBy is how many of a ranking stand by when a plan is taken from it: a compiler can refuse what fits, for
+// registers that it has spilled.
 const StandBy = 3
 
 // Chosen is the ranking that a plan is taken from without a measurement: by both levels, where the model has them.
