@@ -14,7 +14,7 @@ type benchLearning struct {
 	record       `embed:""`
 	Picks        []string `help:"Also sum up what bench picks has measured and left in these files." placeholder:"FILE"`
 	Lockbox      string   `help:"Judge on the recordings in this folder alone, which no choice was made by, and add the rows to the file of --json, a run after the other." placeholder:"DIR"`
-	Only         []string `enum:"candidates,form,live" help:"Only these: candidates, form, live. The rows of others stay in the file of --json." placeholder:"NAME"`
+	Only         []string `enum:"candidates,form,live,choices" help:"Only these: candidates, form, live, choices. The rows of others stay in the file of --json. Choices are only made where they are named." placeholder:"NAME"`
 	Device       string   `help:"Only what was measured on this device: a part of its name." placeholder:"NAME"`
 	heldOutFlags `embed:""`
 }
@@ -38,7 +38,7 @@ func (c *benchLearning) Run(a *app) error {
 		return usage("--only makes a part of the usual figures, and --lockbox makes others")
 	}
 	var kept []learning.Row
-	if len(c.Only) > 0 && c.JSON != "" {
+	if c.JSON != "" && c.Lockbox == "" {
 		var err error
 		if kept, err = bench.ReadRows[learning.Row](c.JSON, "bench learning"); err != nil {
 			return err
@@ -73,9 +73,9 @@ func (c *benchLearning) Run(a *app) error {
 	return c.keep(append(kept, rows...))
 }
 
-// wants reports whether a part of the figures is made.
+// wants reports whether a part of the figures is made. Choices take longer than all others.
 func (c *benchLearning) wants(part string) bool {
-	return len(c.Only) == 0 || slices.Contains(c.Only, part)
+	return len(c.Only) == 0 && part != learning.PartChoices || slices.Contains(c.Only, part)
 }
 
 // judge makes the rows that are wanted.
@@ -97,6 +97,13 @@ func (c *benchLearning) judge(a *app, models *learning.HeldOut, live [][]*learni
 			fmt.Fprintln(a.stderr, "note: no form was judged: too few configurations of each were tried")
 		}
 		rows = append(rows, forms...)
+	}
+	if c.wants(learning.PartChoices) {
+		choices, err := learning.Choices(a.ctx, models, a.commit(), a.stderr)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, choices...)
 	}
 	if !c.wants(learning.PartLive) {
 		return rows, nil

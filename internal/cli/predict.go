@@ -72,7 +72,8 @@ func printPredicted(a *app, p *engine.Predicted) {
 		a.row("  the first %d ranked again by their lowered kernels in %.1f s", p.Lowered, p.LoweredSeconds)
 	}
 	for i, x := range p.Top {
-		a.row("  %d. %.2f of the best  %s%s", i+1, x.Fraction, x.Config, needsText(x.Needs))
+		a.row("  %d. %.2f of the best  %s%s%s", i+1, x.Fraction, x.Config, needsText(x.Needs),
+			fastestText(x.FastestOf))
 	}
 	if len(p.Top) > 0 && len(p.Top[0].Reasons) > 0 {
 		var parts []string
@@ -106,6 +107,15 @@ func learnedOnText(processors []string) string {
 		return ""
 	}
 	return ", on what the model has learned from: " + strings.Join(processors, "; ")
+}
+
+// fastestText says for which program a configuration is known to be the fastest; "" if it stands at its place by what
+// is predicted.
+func fastestText(of string) string {
+	if of == "" {
+		return ""
+	}
+	return fmt.Sprintf("  (the fastest for %s)", of)
 }
 
 // needsText words what a configuration is predicted to take; "" if that is not known.

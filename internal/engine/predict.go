@@ -47,10 +47,12 @@ type Predicted struct {
 
 // PredictedConfig is a configuration with its prediction.
 type PredictedConfig struct {
-	Config   string           `json:"config"`
-	Fraction float64          `json:"predicted"` // of the fastest speed
-	Needs    *predict.Needs   `json:"needs,omitempty"`
-	Reasons  []predict.Reason `json:"reasons,omitempty"`
+	Config   string         `json:"config"`
+	Fraction float64        `json:"predicted"` // of the fastest speed
+	Needs    *predict.Needs `json:"needs,omitempty"`
+	// FastestOf is the program whose fastest configuration it is, where it stands at its place for that.
+	FastestOf string           `json:"fastest_of,omitempty"`
+	Reasons   []predict.Reason `json:"reasons,omitempty"`
 }
 
 // PredictedForm is the best that is predicted for a form of a kernel.
@@ -231,16 +233,19 @@ func Predict(ctx context.Context, r PredictRequest) ([]Predicted, error) {
 			}
 			p.LoweredSeconds = time.Since(began).Seconds()
 		}
-		for _, x := range ranked[:min(r.Top, len(ranked))] {
-			p.Top = append(p.Top, PredictedConfig{x.Config.String(), x.Fraction, x.Needs,
-				m.Reasons(k, x.Config, r.Why)})
-		}
 		roles := k.Space.Roles()
 		for _, x := range ranked {
 			form := predict.FormOf(roles.Of(x.Config), x.Config.Family)
 			if !slices.ContainsFunc(p.Forms, func(f PredictedForm) bool { return f.Form == form }) {
 				p.Forms = append(p.Forms, PredictedForm{form, x.Fraction, x.Config.String()})
 			}
+		}
+		if ranked, err = m.WithNeighbours(ctx, k, ranked); err != nil {
+			return nil, err
+		}
+		for _, x := range ranked[:min(r.Top, len(ranked))] {
+			p.Top = append(p.Top, PredictedConfig{x.Config.String(), x.Fraction, x.Needs, x.FastestOf,
+				m.Reasons(k, x.Config, r.Why)})
 		}
 		p.Nearest, p.Far = m.Nearest(k, 3)
 		list = append(list, p)

@@ -85,6 +85,9 @@ func DigestOfBoth(list, all []*Examples) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
+// TreeOptions are those of the trees that models have.
+func TreeOptions() learn.BoostedOptions { return options }
+
 // Fit grows the trees that models have.
 func Fit(all []*Examples) (*learn.Boosted, error) { return Grow(Numbers(all)) }
 

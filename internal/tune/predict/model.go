@@ -52,6 +52,8 @@ type Training struct {
 type Example struct {
 	Name     string    `json:"name"`
 	Features []float64 `json:"features"` // of the program
+	// Best is the fastest configuration that was measured, without the axis that blocks go along.
+	Best string `json:"best,omitempty"`
 }
 
 // Scale makes features of programs comparable: differences are counted in these units.

@@ -16,6 +16,8 @@ type Ranked struct {
 	Fraction float64         `json:"predicted"`
 	// Needs are what it is predicted to take; nil if the model does not tell, or for those far from the first.
 	Needs *Needs `json:"needs,omitempty"`
+	// FastestOf is the program whose fastest configuration it is, where it stands at its place for that.
+	FastestOf string `json:"fastest_of,omitempty"`
 }
 
 // Ranked configurations are chosen from so many candidates.
@@ -176,11 +178,10 @@ type Neighbour struct {
 // from: even those are far, or it is larger or smaller in something than any.
 func (m *Model) Nearest(k *Kernel, n int) (list []Neighbour, far bool) {
 	own := features.Program(k.Bound, k.Call)
-	for _, e := range m.Programs {
-		list = append(list, Neighbour{e.Name, m.distance(own, e.Features)})
+	order, distance := m.byDistance(own)
+	for _, i := range order[:min(n, len(order))] {
+		list = append(list, Neighbour{m.Programs[i].Name, distance[i]})
 	}
-	slices.SortStableFunc(list, func(a, b Neighbour) int { return cmp.Compare(a.Distance, b.Distance) })
-	list = list[:min(n, len(list))]
 	return list, len(list) == 0 || list[0].Distance > m.Scale.Far || m.outside(own)
 }
 

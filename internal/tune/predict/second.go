@@ -90,13 +90,17 @@ const LoweredCandidates = 20
 // registers that it has spilled.
 const StandBy = 3
 
-// Chosen is the ranking that a plan is taken from without a measurement: by both levels, where the model has them.
+// Chosen is the ranking that a plan is taken from without a measurement: by both levels, where the model has them, with
+// what was the fastest for the nearest programs among the first.
 func (m *Model) Chosen(ctx context.Context, k *Kernel) ([]Ranked, error) {
 	list := m.Rank(k)
-	if m.Second == nil {
-		return list, nil
+	var err error
+	if m.Second != nil {
+		if list, err = m.RankLowered(ctx, k, list, LoweredCandidates); err != nil {
+			return nil, err
+		}
 	}
-	return m.RankLowered(ctx, k, list, LoweredCandidates)
+	return m.WithNeighbours(ctx, k, list)
 }
 
 // RankLowered ranks the first n of a ranking of Rank's again, by features of their lowered kernels. Those that cannot

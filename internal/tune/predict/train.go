@@ -70,7 +70,7 @@ func Train(ctx context.Context, list []*Recorded, progress func(done, all int)) 
 		shorten(m.Resources.Registers, rows, 1)
 		shorten(m.Resources.Spills, rows, 3)
 	}
-	m.describe(all)
+	m.SetPrograms(all)
 	return m, m.check()
 }
 
@@ -213,10 +213,11 @@ func hashOfTrials(all []*Examples) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// describe keeps the programs and how far they are from each other.
-func (m *Model) describe(all []*Examples) {
+// SetPrograms keeps the programs that a model has learned from, what was the fastest for each, and how far they are
+// from each other.
+func (m *Model) SetPrograms(all []*Examples) {
 	n := len(features.OfProgram)
-	m.Scale.Units = make([]float64, n)
+	m.Programs, m.Scale = nil, Scale{Units: make([]float64, n)}
 	for j := range n {
 		mean, square := 0.0, 0.0
 		for _, e := range all {
@@ -231,6 +232,9 @@ func (m *Model) describe(all []*Examples) {
 	}
 	for _, e := range all {
 		x := Example{Name: e.Name}
+		for _, c := range e.Fastest(1) {
+			x.Best = portable(c, e.Space)
+		}
 		for _, v := range e.Program {
 			x.Features = append(x.Features, rounded(v, 6))
 		}

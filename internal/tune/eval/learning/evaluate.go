@@ -53,12 +53,16 @@ const (
 	PartCandidates = "candidates"
 	PartForm       = "form"
 	PartLive       = "live" // picks and searches
+	PartChoices    = "choices"
 )
 
 // Part returns the part that a row belongs to.
 func (r *Row) Part() string {
-	if r.Experiment == PartCandidates || r.Experiment == PartForm {
+	switch r.Experiment {
+	case PartCandidates, PartForm:
 		return r.Experiment
+	case "choice":
+		return PartChoices
 	}
 	return PartLive
 }

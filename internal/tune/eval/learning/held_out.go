@@ -70,7 +70,8 @@ func (h *HeldOut) Without(ctx context.Context, e *predict.Examples, s Split) (*p
 	})
 }
 
-// BothWithout is Without, with both levels.
+// BothWithout is Without, with both levels, and with the programs that were learned from: it chooses as models do that
+// come with Gridloom.
 func (h *HeldOut) BothWithout(ctx context.Context, e *predict.Examples, s Split) (*predict.Model, error) {
 	part := h.part(e, s)
 	return h.once("both levels "+s.Name+" "+part, func() (*predict.Model, error) {
@@ -78,7 +79,13 @@ func (h *HeldOut) BothWithout(ctx context.Context, e *predict.Examples, s Split)
 		if err != nil {
 			return nil, err
 		}
-		return h.LearnBoth(ctx, others)
+		m, err := h.LearnBoth(ctx, others)
+		if err != nil {
+			return nil, err
+		}
+		whole := *m // the other may be that of another part, too
+		whole.SetPrograms(others)
+		return &whole, nil
 	})
 }
 
