@@ -14,9 +14,15 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/session"
 )
 
-// keyOf returns a text that is equal for variants with the same code.
+// keyOf returns a text that is equal for variants with the same code. It is kept with what was measured: what is printed
+// here must not change, unless code does that is measured. So it has how rows lie, and nothing else of them.
 func keyOf[L any](source string, launches []L, rows []device.Rows) string {
-	return toolchain.Digest(source, fmt.Sprint(launches, rows))
+	type lie struct{ lead, bytes, pitch, count int64 }
+	var list []lie
+	for _, r := range rows {
+		list = append(list, lie{r.Lead, r.Bytes, r.Pitch, r.Count})
+	}
+	return toolchain.Digest(source, fmt.Sprint(launches, list))
 }
 
 // rowsOf returns how rows lie, and where they begin.
