@@ -28,6 +28,7 @@ Examples:
 }
 
 func (c *benchLearning) Run(a *app) error {
+	collectLess()
 	if err := c.check(); err != nil {
 		return err
 	}

@@ -24,6 +24,7 @@ Examples:
 }
 
 func (c *benchLearningPlots) Run(a *app) error {
+	collectLess()
 	if err := c.check(); err != nil {
 		return err
 	}

@@ -43,6 +43,7 @@ type learnedJSON struct {
 }
 
 func (c *learnCmd) Run(a *app) error {
+	collectLess()
 	if err := gridio.CheckFile(c.Out); err != nil {
 		return err
 	}
