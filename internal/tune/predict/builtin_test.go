@@ -23,7 +23,7 @@ func TestBuiltin(t *testing.T) {
 	if got := training(all, len(groups)); got != m.Training {
 		t.Errorf("the model was made of %+v, and the recordings are %+v: make models makes it anew", m.Training, got)
 	}
-	// Learning leaves out what today's compiler makes otherwise: where that is much, the recordings are to be made anew.
+	// Learning leaves out what today's compiler makes otherwise: where that is much, recordings are to be made anew.
 	asked, changed := 0, 0
 	for i := 0; i < len(list); i += 4 {
 		asked++

@@ -14,8 +14,8 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/session"
 )
 
-// keyOf returns a text that is equal for variants with the same code. It is kept with what was measured: what is printed
-// here must not change, unless code does that is measured. So it has how rows lie, and nothing else of them.
+// keyOf returns a text that is equal for variants with the same code. It is kept with what was measured: what is
+// printed here must not change, unless code does that is measured. So it has how rows lie, and nothing else of them.
 func keyOf[L any](source string, launches []L, rows []device.Rows) string {
 	type lie struct{ lead, bytes, pitch, count int64 }
 	var list []lie
