@@ -155,12 +155,10 @@ func (j *Job) Alternatives() []schedule.Plan {
 	}
 	var texts []string
 	seen := []string{j.PlanText()}
-	if j.Origin == Modelled {
+	if j.Origin == Stored || j.Origin == Modelled {
 		for _, plan := range j.Next {
 			texts = append(texts, plan.String())
 		}
-	}
-	if j.Origin == Stored || j.Origin == Modelled {
 		usual := *j
 		usual.Plan = schedule.Plan{}
 		texts = append(texts, usual.PlanText())

@@ -16,9 +16,9 @@ func rows(l kernel.Layout, g *ir.Grid, shape []int) device.Rows {
 		return device.Rows{}
 	}
 	size, last := int64(g.Type.Size()), int64(shape[len(shape)-1])
-	align := max(1, l.Align)
-	r := device.Rows{Lead: l.Lead * size, Bytes: last * size, Pitch: (last + align - 1) / align * align * size,
-		Count: 1, Align: align * size}
+	l.Align = max(1, l.Align)
+	r := device.Rows{Lead: l.Lead * size, Bytes: last * size, Pitch: l.Pitch(last) * size, Count: 1,
+		Align: l.Align * size}
 	for _, n := range shape[:len(shape)-1] {
 		r.Count *= int64(n)
 	}

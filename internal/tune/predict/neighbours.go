@@ -7,7 +7,6 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
-	"github.com/gridloom/gridloom/internal/tune/learn/features"
 )
 
 // What was the fastest for the programs that are most like a kernel's comes among the first of a ranking for GPUs.
@@ -35,14 +34,16 @@ func (m *Model) WithNeighbours(ctx context.Context, k *Kernel, list []Ranked) ([
 	if k.Target.Kind() != lower.GPU || len(list) == 0 {
 		return list, nil
 	}
-	program := features.Program(k.Bound, k.Call)
+	program, of := k.describe()
 	order, _ := m.byDistance(program)
 	place, left := borrowEvery, mostBorrowed
 	for _, i := range order[:min(mostAsked, len(order))] {
 		if left == 0 || place > len(list) {
 			break
 		}
-		x, ok, err := m.borrow(ctx, k, program, m.Programs[i], list)
+		x, ok, err := m.borrow(ctx, k, m.Programs[i], list, func(c schedule.Config) *Needs {
+			return &m.Resources.given(k, program).needs([]schedule.Config{c}, of.Of(c))[0]
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -61,23 +62,21 @@ func (m *Model) WithNeighbours(ctx context.Context, k *Kernel, list []Ranked) ([
 }
 
 // borrow returns what was the fastest for another program, as the kernel's space has it; false if nothing can be had of
-// it.
-func (m *Model) borrow(ctx context.Context, k *Kernel, program []float64, of Example, list []Ranked) (x Ranked, ok bool,
-	err error) {
-	if of.Best == "" {
+// it. needs predicts what a configuration takes that does not stand in the list with that.
+func (m *Model) borrow(ctx context.Context, k *Kernel, other Example, list []Ranked,
+	needs func(schedule.Config) *Needs) (x Ranked, ok bool, err error) {
+	if other.Best == "" {
 		return x, false, nil
 	}
-	if x.Config, ok = inSpace(k.Space, of.Best); !ok {
+	if x.Config, ok = inSpace(k.Space, other.Best); !ok {
 		return x, false, nil
 	}
-	x.FastestOf = of.Name
+	x.FastestOf = other.Name
 	if i := slices.IndexFunc(list, func(o Ranked) bool { return o.Config.Equal(x.Config) }); i >= 0 {
 		x.Needs = list[i].Needs
 	}
 	if x.Needs == nil && m.Resources != nil {
-		_, own := k.describe()
-		one := m.Resources.given(k, program).needs([]schedule.Config{x.Config}, own.Of(x.Config))
-		x.Needs = &one[0]
+		x.Needs = needs(x.Config)
 	}
 	if x.spills() > 0 {
 		return x, false, nil

@@ -34,11 +34,14 @@ var ways = []way{
 	{"half the rate", false, func(o *learn.BoostedOptions) { o.Rate /= 2 }},
 }
 
-// chosen is the model of a way that inner parts chose.
-const chosen = "chosen by inner parts"
+// choice is the experiment, and chosen the model of a way that inner parts chose.
+const (
+	choice = "choice"
+	chosen = "chosen by inner parts"
+)
 
 const (
-	outerParts = 10
+	outerParts = 10 // of stencils, as Splits leave them out
 	innerParts = 5
 )
 
@@ -127,7 +130,7 @@ func Choices(ctx context.Context, h *HeldOut, commit string, log io.Writer) ([]R
 		return nil, err
 	}
 	return choiceRows(folds, Row{
-		Experiment: "choice", Split: Splits[0].Name, Device: h.All[0].Device, Commit: commit,
+		Experiment: choice, Split: Splits[0].Name, Device: h.All[0].Device, Commit: commit,
 	}), nil
 }
 

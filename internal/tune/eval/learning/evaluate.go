@@ -61,7 +61,7 @@ func (r *Row) Part() string {
 	switch r.Experiment {
 	case PartCandidates, PartForm:
 		return r.Experiment
-	case "choice":
+	case choice:
 		return PartChoices
 	}
 	return PartLive
@@ -76,7 +76,7 @@ type Split struct {
 // Splits leave out a tenth of the stencils, or a pattern.
 var Splits = []Split{
 	{"stencil", func(e *predict.Examples, stencils map[string]int) string {
-		return fmt.Sprint(stencils[e.Stencil] % 10)
+		return fmt.Sprint(stencils[e.Stencil] % outerParts)
 	}},
 	{"pattern", func(e *predict.Examples, _ map[string]int) string { return e.Pattern() }},
 }
