@@ -45,7 +45,7 @@ func learningCurve(ctx context.Context, h *HeldOut, log io.Writer) ([]Row, error
 				return learn(ctx, h, firstStencils(list, order, part))
 			}
 		}
-		results, err := validate(ctx, h, pickers, split, io.Discard)
+		_, results, err := validate(ctx, h, pickers, split, io.Discard)
 		if err != nil {
 			return nil, err
 		}

@@ -67,18 +67,20 @@ func (r *Row) Part() string {
 	return PartLive
 }
 
-// Split divides kernels into parts, each of which is left out once.
+// Split divides kernels into parts, each of which is left out once. Kernels of the part "" are never left out.
 type Split struct {
 	Name string
 	part func(e *predict.Examples, stencils map[string]int) string
 }
 
-// Splits leave out a tenth of the stencils, or a pattern.
+// Splits leave out a tenth of the stencils, a pattern, or a suite of programs that are used: Lift's, or the examples.
+// The synthetic kernels of Garvey are never left out as a suite: nearly all that models know is of them.
 var Splits = []Split{
 	{"stencil", func(e *predict.Examples, stencils map[string]int) string {
 		return fmt.Sprint(stencils[e.Stencil] % outerParts)
 	}},
 	{"pattern", func(e *predict.Examples, _ map[string]int) string { return e.Pattern() }},
+	{"suite", func(e *predict.Examples, _ map[string]int) string { return suiteOf(e.Name) }},
 }
 
 // Evaluate judges all pickers by all splits and metrics. log is told what is under way.
@@ -86,10 +88,9 @@ func Evaluate(ctx context.Context, h *HeldOut, commit string, log io.Writer) ([]
 	if len(h.All) == 0 {
 		return nil, errors.New("no kernel was recorded with the candidates that all kernels share")
 	}
-	all := h.All
 	var rows []Row
-	for _, split := range Splits {
-		results, err := validate(ctx, h, Pickers, split, log)
+	for _, split := range h.splits() {
+		all, results, err := validate(ctx, h, Pickers, split, log)
 		if err != nil {
 			return nil, err
 		}
@@ -139,36 +140,37 @@ func coverage(firsts []float64, stencils []string, r Row) Row {
 	return s
 }
 
-// validate returns, for each picker, the orders of all kernels by models that have not learned from their part.
-func validate(ctx context.Context, h *HeldOut, pickers []Picker, split Split, log io.Writer) ([][]*judged, error) {
-	all := h.All
-	var parts []string
-	for _, e := range all {
-		if p := h.part(e, split); !slices.Contains(parts, p) {
-			parts = append(parts, p)
-		}
-	}
-	if len(parts) < 2 {
-		return nil, fmt.Errorf("all kernels are of one %s: nothing is left to learn from without it", split.Name)
-	}
+// validate returns the kernels that a split leaves out, and for each picker their orders by models that have not learned
+// from their part.
+func validate(ctx context.Context, h *HeldOut, pickers []Picker, split Split, log io.Writer) (
+	[]*predict.Examples, [][]*judged, error) {
+	parts, kernels := h.parts(split), h.judged(split)
 	results := make([][]*judged, len(pickers))
 	for i := range results {
-		results[i] = make([]*judged, len(all))
+		results[i] = make([]*judged, len(kernels))
 	}
 	var work errgroup.Group
 	work.SetLimit(runtime.GOMAXPROCS(0))
 	var mutex sync.Mutex
 	done := 0
 	for _, part := range parts {
+		others, err := h.others(split, part)
+		if err != nil {
+			return nil, nil, err
+		}
 		for i, p := range pickers {
 			work.Go(func() error {
 				if ctx.Err() != nil {
 					return context.Cause(ctx)
 				}
-				if err := p.judge(ctx, h, all, results[i], func(e *predict.Examples) bool {
-					return h.part(e, split) == part
-				}); err != nil {
+				orders, err := p.judge(ctx, h, others, h.of(split, part))
+				if err != nil {
 					return err
+				}
+				for k, e := range kernels {
+					if h.part(e, split) == part {
+						results[i][k], orders = orders[0], orders[1:]
+					}
 				}
 				mutex.Lock()
 				defer mutex.Unlock()
@@ -179,30 +181,27 @@ func validate(ctx context.Context, h *HeldOut, pickers []Picker, split Split, lo
 		}
 	}
 	if err := work.Wait(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return results, nil
+	return kernels, results, nil
 }
 
-// judge fills in the orders of the kernels that are left out, by a model that learns from the others.
-func (p *Picker) judge(ctx context.Context, h *HeldOut, all []*predict.Examples, orders []*judged,
-	out func(*predict.Examples) bool) error {
-	score, err := p.Learn(ctx, h, slices.DeleteFunc(slices.Clone(all), out))
+// judge returns the orders of kernels by a model that learns from others.
+func (p *Picker) judge(ctx context.Context, h *HeldOut, others, kernels []*predict.Examples) ([]*judged, error) {
+	score, err := p.Learn(ctx, h, others)
 	if err != nil {
-		return fmt.Errorf("%s: %w", p.Name, err)
+		return nil, fmt.Errorf("%s: %w", p.Name, err)
 	}
-	for k, e := range all {
-		if !out(e) {
-			continue
-		}
+	orders := make([]*judged, len(kernels))
+	for k, e := range kernels {
 		if orders[k], err = judge(e, score); err != nil {
-			return fmt.Errorf("%s: %w", e.Name, err)
+			return nil, fmt.Errorf("%s: %w", e.Name, err)
 		}
 		if orders[k] == nil {
-			return fmt.Errorf("%s: none of the candidates ran", e.Name)
+			return nil, fmt.Errorf("%s: none of the candidates ran", e.Name)
 		}
 	}
-	return nil
+	return orders, nil
 }
 
 // row sums up a metric of a picker.

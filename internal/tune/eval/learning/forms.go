@@ -159,24 +159,32 @@ func Forms(ctx context.Context, h *HeldOut, commit string) ([]Row, error) {
 	if err := h.Prepare(ctx, h.All, h.Without); err != nil {
 		return nil, err
 	}
-	return judgeForms(ctx, h, all, formPickers, Splits, Row{Experiment: "form", Commit: commit})
+	return judgeForms(ctx, h, all, formPickers, h.splits(), Row{Experiment: "form", Commit: commit})
 }
 
 // judgeForms judges models that choose the forms of some kernels, of which all have several.
-func judgeForms(ctx context.Context, h *HeldOut, all []*kernelForms, pickers []formPicker, splits []Split, as Row) (
+func judgeForms(ctx context.Context, h *HeldOut, every []*kernelForms, pickers []formPicker, splits []Split, as Row) (
 	[]Row, error) {
-	var stencils []string
-	for _, k := range all {
-		stencils = append(stencils, k.of.Stencil)
-	}
 	var rows []Row
 	for _, split := range splits {
+		all := slices.DeleteFunc(slices.Clone(every), func(k *kernelForms) bool { return h.part(k.of, split) == "" })
+		if len(all) == 0 {
+			continue
+		}
+		var stencils []string
+		for _, k := range all {
+			stencils = append(stencils, k.of.Stencil)
+		}
 		var accuracy, weighted, removed []Row // of the pickers
 		right, share := make([][]float64, len(pickers)), make([][]float64, len(pickers))
 		random := make([]float64, len(all))
 		for i, k := range all {
-			others := slices.DeleteFunc(slices.Clone(all), func(o *kernelForms) bool {
-				return h.part(o.of, split) == h.part(k.of, split)
+			left, err := h.others(split, h.part(k.of, split))
+			if err != nil {
+				return nil, err
+			}
+			others := slices.DeleteFunc(slices.Clone(every), func(o *kernelForms) bool {
+				return !slices.Contains(left, o.of)
 			})
 			if len(others) == 0 {
 				return nil, fmt.Errorf("all kernels are of one %s", split.Name)

@@ -23,6 +23,7 @@ type HeldOut struct {
 	All      []*predict.Examples
 	Folder   string // where models are kept for other runs; "" keeps none
 	stencils map[string]int
+	partOf   map[string]map[*predict.Examples]string // by split
 	models   map[string]*heldOut // by split and part, and by what they were learned from
 	mutex    sync.Mutex
 
@@ -53,7 +54,23 @@ func NewHeldOut(list []*predict.Recorded) *HeldOut {
 }
 
 // part returns the part of a split that a kernel belongs to.
-func (h *HeldOut) part(e *predict.Examples, s Split) string { return s.part(e, h.stencils) }
+func (h *HeldOut) part(e *predict.Examples, s Split) string {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	known := h.partOf[s.Name]
+	if known == nil {
+		if known = map[*predict.Examples]string{}; h.partOf == nil {
+			h.partOf = map[string]map[*predict.Examples]string{}
+		}
+		h.partOf[s.Name] = known
+	}
+	p, ok := known[e]
+	if !ok {
+		p = s.part(e, h.stencils)
+		known[e] = p
+	}
+	return p
+}
 
 // Without returns a model that has learned from all kernels but those of the part that a kernel belongs to.
 func (h *HeldOut) Without(ctx context.Context, e *predict.Examples, s Split) (*predict.Model, error) {
@@ -89,9 +106,49 @@ func (h *HeldOut) BothWithout(ctx context.Context, e *predict.Examples, s Split)
 	})
 }
 
-// others returns all kernels but those of a part.
+// splits returns those of Splits that leave kernels out, and others to learn from; the first in any case.
+func (h *HeldOut) splits() []Split {
+	list := Splits[:1:1]
+	for _, s := range Splits[1:] {
+		parts := h.parts(s)
+		if len(parts) > 0 && !slices.ContainsFunc(parts, func(part string) bool {
+			_, err := h.others(s, part)
+			return err != nil
+		}) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// parts returns the parts of a split that are left out, in the order of their kernels.
+func (h *HeldOut) parts(s Split) []string {
+	var list []string
+	for _, e := range h.All {
+		if p := h.part(e, s); p != "" && !slices.Contains(list, p) {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// judged returns the kernels that a split leaves out.
+func (h *HeldOut) judged(s Split) []*predict.Examples {
+	return slices.DeleteFunc(slices.Clone(h.All), func(e *predict.Examples) bool { return h.part(e, s) == "" })
+}
+
+// of returns the kernels of a part.
+func (h *HeldOut) of(s Split, part string) []*predict.Examples {
+	return slices.DeleteFunc(slices.Clone(h.All), func(e *predict.Examples) bool { return h.part(e, s) != part })
+}
+
+// others returns all kernels but those of a part, and those that have a stencil of it.
 func (h *HeldOut) others(s Split, part string) ([]*predict.Examples, error) {
-	list := slices.DeleteFunc(slices.Clone(h.All), func(o *predict.Examples) bool { return h.part(o, s) == part })
+	left := map[string]bool{}
+	for _, e := range h.of(s, part) {
+		left[e.Stencil] = true
+	}
+	list := slices.DeleteFunc(slices.Clone(h.All), func(o *predict.Examples) bool { return left[o.Stencil] })
 	if len(list) == 0 {
 		return nil, fmt.Errorf("all kernels are of one %s: nothing is left to learn from without it", s.Name)
 	}
@@ -187,8 +244,11 @@ func (h *HeldOut) Prepare(ctx context.Context, list []*predict.Examples,
 	without func(context.Context, *predict.Examples, Split) (*predict.Model, error)) error {
 	var work errgroup.Group
 	work.SetLimit(runtime.GOMAXPROCS(0))
-	for _, s := range Splits {
+	for _, s := range h.splits() {
 		for _, e := range list {
+			if h.part(e, s) == "" {
+				continue
+			}
 			work.Go(func() error {
 				_, err := without(ctx, e, s)
 				return err

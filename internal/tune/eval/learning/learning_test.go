@@ -143,13 +143,13 @@ func TestEvaluate(t *testing.T) {
 	}}
 	for _, follows := range []bool{true, false} {
 		all := study(follows)
-		results, err := validate(t.Context(), heldOutOf(all), Pickers, thirds, io.Discard)
+		kernels, results, err := validate(t.Context(), heldOutOf(all), Pickers, thirds, io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i, p := range Pickers {
-			r := row(results, all, i, 0, Row{Model: p.Name})
-			related := row(results, all, i, 4, Row{Model: p.Name})
+			r := row(results, kernels, i, 0, Row{Model: p.Name})
+			related := row(results, kernels, i, 4, Row{Model: p.Name})
 			switch {
 			case p.Name == Shuffled:
 				if math.Abs(related.Value) > 0.15 || r.Value > r.Random+0.2 {
@@ -169,10 +169,44 @@ func TestEvaluate(t *testing.T) {
 			}
 		}
 	}
-	one := Split{"all", func(*predict.Examples, map[string]int) string { return "" }}
-	if _, err := validate(t.Context(), &HeldOut{All: study(true)}, Pickers, one, io.Discard); err == nil ||
+	one := Split{"all", func(*predict.Examples, map[string]int) string { return "all" }}
+	if _, _, err := validate(t.Context(), &HeldOut{All: study(true)}, Pickers, one, io.Discard); err == nil ||
 		!strings.Contains(err.Error(), "nothing is left to learn from") {
 		t.Error(err)
+	}
+}
+
+// Lift's programs and the examples are left out as suites, and with them all that has a stencil of theirs; synthetic
+// kernels are not.
+func TestSuites(t *testing.T) {
+	var all []*predict.Examples
+	for i, name := range []string{"star-zyx-r1", "star-zyx-r2", "star-yx-r1", "jacobi5", "gaussian", "star7", "wave w[0:1]"} {
+		e := made(name, []float64{1}, []float64{0}, uint64(i))
+		e.Stencil = name
+		all = append(all, e)
+	}
+	all[3].Stencil = all[2].Stencil // the same weighted sum
+	h, suite := heldOutOf(all), Splits[2]
+	if got := h.parts(suite); !slices.Equal(got, []string{"lift", "examples"}) {
+		t.Fatal(got)
+	}
+	for part, want := range map[string]string{
+		"lift": "star-zyx-r1 star-zyx-r2 star7 wave w[0:1]", "examples": "star-zyx-r1 star-zyx-r2 star-yx-r1 jacobi5 gaussian",
+	} {
+		others, err := h.others(suite, part)
+		var names []string
+		for _, e := range others {
+			names = append(names, e.Name)
+		}
+		if got := strings.Join(names, " "); err != nil || got != want {
+			t.Errorf("without %s, models learn from %s (%v)", part, got, err)
+		}
+	}
+	if got := len(h.judged(suite)); got != 4 {
+		t.Errorf("%d kernels are left out", got)
+	}
+	if _, err := heldOutOf(all[5:]).others(suite, "examples"); err == nil {
+		t.Error("examples alone are left out, and nothing is left")
 	}
 }
 

@@ -21,20 +21,15 @@ func Lockbox(ctx context.Context, from, locked *HeldOut, commit string) ([]Row, 
 	if len(others) == 0 {
 		return nil, errors.New("all stencils are in the lockbox: nothing is left to learn from")
 	}
-	all := slices.Concat(others, locked.All)
 	results := make([][]*judged, len(Pickers))
 	for i := range Pickers {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		orders := make([]*judged, len(all))
-		err := Pickers[i].judge(ctx, from, all, orders, func(e *predict.Examples) bool {
-			return slices.Contains(locked.All, e)
-		})
-		if err != nil {
+		var err error
+		if results[i], err = Pickers[i].judge(ctx, from, others, locked.All); err != nil {
 			return nil, err
 		}
-		results[i] = orders[len(others):]
 	}
 	var rows []Row
 	for m := range Metrics {

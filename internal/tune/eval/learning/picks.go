@@ -40,7 +40,7 @@ const (
 func Picks(ctx context.Context, r PicksRequest) (*Live, error) {
 	p := &picks{PicksRequest: r, row: NewLive(r.Kernel), models: map[string]*predict.Model{},
 		ranked: map[string][]predict.Ranked{}}
-	for _, split := range Splits {
+	for _, split := range p.splits() {
 		m, err := r.Models.BothWithout(ctx, r.Kernel, split)
 		if err != nil {
 			return nil, err
@@ -65,6 +65,11 @@ type picks struct {
 	ranked map[string][]predict.Ranked // by split
 }
 
+// splits are those that leave the kernel out.
+func (p *picks) splits() []Split {
+	return slices.DeleteFunc(p.Models.splits(), func(s Split) bool { return p.Models.part(p.Kernel, s) == "" })
+}
+
 // rank returns what a model takes a plan from in the space that is searched.
 func (p *picks) rank(ctx context.Context, split string, call *ir.Call, s schedule.Space) ([]predict.Ranked, error) {
 	if p.ranked[split] == nil {
@@ -84,7 +89,7 @@ func (p *picks) measure(ctx context.Context) error {
 	again := p.Kernel.Fastest(againAsBests)
 	seconds := map[string]float64{} // by configuration; 0 could not run
 	return p.In(ctx, p.name("picks"), func(try Try) error {
-		wanted := Splits
+		wanted := p.splits()
 		for _, n := range []int{min(firstPicks, p.Most), p.Most} {
 			first := func(ctx context.Context, call *ir.Call, s schedule.Space) ([]schedule.Config, error) {
 				list := slices.Clone(again)
@@ -130,7 +135,7 @@ func (p *picks) fill(again []schedule.Config, seconds map[string]float64) {
 		p.row.Found(s)
 	}
 	p.row.Picks = nil
-	for _, split := range Splits {
+	for _, split := range p.splits() {
 		ranked := p.ranked[split.Name]
 		if len(ranked) == 0 {
 			continue

@@ -46,7 +46,7 @@ func NewPlots(ctx context.Context, h *HeldOut, commit string, log io.Writer) (*P
 		return nil, errors.New("no kernel was recorded with the candidates that all kernels share")
 	}
 	pickers := plotted(Table, Neighbours, Own)
-	results, err := validate(ctx, h, pickers, Splits[0], log)
+	_, results, err := validate(ctx, h, pickers, Splits[0], log)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,38 @@
+package learning
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/gridloom/gridloom/internal/tune/synth"
+)
+
+// Suites as they are left out.
+const (
+	examplesSuite  = "examples" // of all programs that are in no other
+	syntheticSuite = "garvey"   // of programs that nobody uses
+)
+
+// suites are those of gridloom synth by the names of their programs.
+var suites = sync.OnceValue(func() map[string]string {
+	of := map[string]string{}
+	for _, s := range synth.Suites() {
+		for _, p := range s.Programs() {
+			of[p.Name] = s.Name
+		}
+	}
+	return of
+})
+
+// suiteOf is the suite of a kernel's program: "" for synthetic kernels.
+func suiteOf(kernel string) string {
+	program, _, _ := strings.Cut(kernel, " ")
+	switch s, ok := suites()[program]; {
+	case !ok:
+		return examplesSuite
+	case s == syntheticSuite:
+		return ""
+	default:
+		return s
+	}
+}
