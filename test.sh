@@ -81,6 +81,7 @@ alone="$alone|TestTrain$|TestModelFile|TestBuiltin|TestPattern|TestCandidates|Te
 alone="$alone|TestRestartOfSpans/(resident|pipe)|TestMemory/Bombs|TestFmaIsTheProcessors|TestDistances"
 alone="$alone|TestSpansAreChecked|TestSpoiltSpans|TestSpansLoseSideBySide|TestForAllSizes|TestSequences"
 alone="$alone|TestLikely|TestBadModels|TestResources|TestNoResources|TestRankLowered|TestBadParts|TestWriteRecordings"
+alone="$alone|TestProcessors|TestWithNeighbours|TestFastestOfPrograms"
 CGO_ENABLED=1 go test -race -skip "$alone" -timeout 80m $concurrent
 
 # Go fuzzes one function at a time; what it finds it writes to testdata/fuzz. So many

@@ -93,3 +93,20 @@ func TestProcessors(t *testing.T) {
 		t.Errorf("%v takes %d threads of 16", first, n)
 	}
 }
+
+// Trees grow side by side, and a model is the same in every run.
+func TestTrainSideBySide(t *testing.T) {
+	var files [2]bytes.Buffer
+	for i := range files {
+		m, err := Train(t.Context(), onCores(t, 2, 12, "dense-x-r1", "dense-x-r2", "dense-y-r1"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Write(&files[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if files[0].Len() == 0 || !bytes.Equal(files[0].Bytes(), files[1].Bytes()) {
+		t.Errorf("two models of the same have %d and %d bytes, and differ", files[0].Len(), files[1].Len())
+	}
+}
