@@ -140,8 +140,8 @@ func coverage(firsts []float64, stencils []string, r Row) Row {
 	return s
 }
 
-// validate returns the kernels that a split leaves out, and for each picker their orders by models that have not learned
-// from their part.
+// validate returns the kernels that a split leaves out, and for each picker their orders by models that have not
+// learned from their part.
 func validate(ctx context.Context, h *HeldOut, pickers []Picker, split Split, log io.Writer) (
 	[]*predict.Examples, [][]*judged, error) {
 	parts, kernels := h.parts(split), h.judged(split)

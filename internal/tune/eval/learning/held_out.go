@@ -24,7 +24,7 @@ type HeldOut struct {
 	Folder   string // where models are kept for other runs; "" keeps none
 	stencils map[string]int
 	partOf   map[string]map[*predict.Examples]string // by split
-	models   map[string]*heldOut // by split and part, and by what they were learned from
+	models   map[string]*heldOut                     // by split and part, and by what they were learned from
 	mutex    sync.Mutex
 
 	// ranking ranks the candidates of kernels in tests; nil ranks all there are.

@@ -180,7 +180,9 @@ func TestEvaluate(t *testing.T) {
 // kernels are not.
 func TestSuites(t *testing.T) {
 	var all []*predict.Examples
-	for i, name := range []string{"star-zyx-r1", "star-zyx-r2", "star-yx-r1", "jacobi5", "gaussian", "star7", "wave w[0:1]"} {
+	for i, name := range []string{
+		"star-zyx-r1", "star-zyx-r2", "star-yx-r1", "jacobi5", "gaussian", "star7", "wave w[0:1]",
+	} {
 		e := made(name, []float64{1}, []float64{0}, uint64(i))
 		e.Stencil = name
 		all = append(all, e)
@@ -191,7 +193,8 @@ func TestSuites(t *testing.T) {
 		t.Fatal(got)
 	}
 	for part, want := range map[string]string{
-		"lift": "star-zyx-r1 star-zyx-r2 star7 wave w[0:1]", "examples": "star-zyx-r1 star-zyx-r2 star-yx-r1 jacobi5 gaussian",
+		"lift":     "star-zyx-r1 star-zyx-r2 star7 wave w[0:1]",
+		"examples": "star-zyx-r1 star-zyx-r2 star-yx-r1 jacobi5 gaussian",
 	} {
 		others, err := h.others(suite, part)
 		var names []string
