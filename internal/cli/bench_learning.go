@@ -15,12 +15,13 @@ type benchLearning struct {
 	Picks        []string `help:"Also sum up what bench picks has measured and left in these files." placeholder:"FILE"`
 	Lockbox      string   `help:"Judge on the recordings in this folder alone, which no choice was made by, and add the rows to the file of --json, a run after the other." placeholder:"DIR"`
 	Only         []string `enum:"candidates,form,live,choices" help:"Only these: candidates, form, live, choices. The rows of others stay in the file of --json. Choices are only made where they are named." placeholder:"NAME"`
+	Split        []string `enum:"stencil,pattern,suite" help:"Only models that have not learned from these: a kernel's stencil, its pattern, or its suite of programs. The rows of others stay in the file of --json." placeholder:"NAME"`
 	Device       string   `help:"Only what was measured on this device: a part of its name." placeholder:"NAME"`
 	heldOutFlags `embed:""`
 }
 
 func (c *benchLearning) Help() string {
-	return `Judges models that pick configurations for stencils that they have not seen, on recordings: each tenth of the stencils, and each pattern, is left out once. Beside the models stand the baselines: one that knows nothing, a random order, and a table of each configuration's mean over other programs, without features. Intervals are of whole stencils drawn anew.
+	return `Judges models that pick configurations for stencils that they have not seen, on recordings: each tenth of the stencils, each pattern, and as suites Lift's programs and the examples are left out once. Beside the models stand the baselines: one that knows nothing, a random order, and a table of each configuration's mean over other programs, without features. Intervals are of whole stencils drawn anew.
 
 Examples:
 
@@ -35,8 +36,10 @@ func (c *benchLearning) Run(a *app) error {
 	switch {
 	case slices.Contains(c.Only, learning.PartLive) && len(c.Picks) == 0:
 		return usage("--only live needs the files of --picks")
-	case c.Lockbox != "" && len(c.Only) > 0:
-		return usage("--only makes a part of the usual figures, and --lockbox makes others")
+	case c.Lockbox != "" && (len(c.Only) > 0 || len(c.Split) > 0):
+		return usage("--only and --split make a part of the usual figures, and --lockbox makes others")
+	case slices.Contains(c.Only, learning.PartChoices) && len(c.Split) > 0:
+		return usage("--only choices leaves stencils out, and takes no --split")
 	}
 	var kept []learning.Row
 	if c.JSON != "" && c.Lockbox == "" {
@@ -60,6 +63,7 @@ func (c *benchLearning) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	models.Leaving = c.Split
 	if c.Lockbox != "" {
 		return c.lockbox(a, models)
 	}
@@ -70,7 +74,9 @@ func (c *benchLearning) Run(a *app) error {
 	if err := learning.Write(a.stdout, rows); err != nil {
 		return err
 	}
-	kept = slices.DeleteFunc(kept, func(r learning.Row) bool { return c.wants(r.Part()) })
+	kept = slices.DeleteFunc(kept, func(r learning.Row) bool {
+		return c.wants(r.Part()) && (c.Split == nil || slices.Contains(c.Split, r.Split))
+	})
 	return c.keep(append(kept, rows...))
 }
 

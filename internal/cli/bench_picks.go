@@ -28,7 +28,7 @@ type benchPicks struct {
 }
 
 func (c *benchPicks) Help() string {
-	return `Measures what models pick among all candidates of a kernel, whose stencil or whose pattern they have not learned from: the first ten of each model, and the first fifty of those none of whose ten is near the best. gridloom bench learning sums the rows up. With --from, models have learned from another device.
+	return `Measures what models pick among all candidates of a kernel, whose stencil, pattern or suite they have not learned from: the first ten of each model, and the first fifty of those none of whose ten is near the best. gridloom bench learning sums the rows up. With --from, models have learned from another device.
 
 Examples:
 

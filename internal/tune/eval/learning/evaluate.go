@@ -7,6 +7,7 @@ import (
 	"io"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -88,8 +89,13 @@ func Evaluate(ctx context.Context, h *HeldOut, commit string, log io.Writer) ([]
 	if len(h.All) == 0 {
 		return nil, errors.New("no kernel was recorded with the candidates that all kernels share")
 	}
+	splits := h.splits()
+	if len(splits) == 0 {
+		return nil, fmt.Errorf("without %s nothing is judged, or nothing is left to learn from",
+			strings.Join(h.Leaving, ", "))
+	}
 	var rows []Row
-	for _, split := range h.splits() {
+	for _, split := range splits {
 		all, results, err := validate(ctx, h, Pickers, split, log)
 		if err != nil {
 			return nil, err

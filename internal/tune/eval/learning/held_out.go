@@ -21,7 +21,8 @@ import (
 // made when it is first asked for.
 type HeldOut struct {
 	All      []*predict.Examples
-	Folder   string // where models are kept for other runs; "" keeps none
+	Folder   string   // where models are kept for other runs; "" keeps none
+	Leaving  []string // names of the splits that are wanted; nil for all
 	stencils map[string]int
 	partOf   map[string]map[*predict.Examples]string // by split
 	models   map[string]*heldOut                     // by split and part, and by what they were learned from
@@ -106,12 +107,15 @@ func (h *HeldOut) BothWithout(ctx context.Context, e *predict.Examples, s Split)
 	})
 }
 
-// splits returns those of Splits that leave kernels out, and others to learn from; the first in any case.
+// splits returns those of Splits that are wanted, leave kernels out, and others to learn from; the first in any case.
 func (h *HeldOut) splits() []Split {
-	list := Splits[:1:1]
-	for _, s := range Splits[1:] {
+	var list []Split
+	for i, s := range Splits {
+		if !h.wants(s) {
+			continue
+		}
 		parts := h.parts(s)
-		if len(parts) > 0 && !slices.ContainsFunc(parts, func(part string) bool {
+		if i == 0 || len(parts) > 0 && !slices.ContainsFunc(parts, func(part string) bool {
 			_, err := h.others(s, part)
 			return err != nil
 		}) {
@@ -120,6 +124,9 @@ func (h *HeldOut) splits() []Split {
 	}
 	return list
 }
+
+// wants reports whether a split is wanted.
+func (h *HeldOut) wants(s Split) bool { return h.Leaving == nil || slices.Contains(h.Leaving, s.Name) }
 
 // parts returns the parts of a split that are left out, in the order of their kernels.
 func (h *HeldOut) parts(s Split) []string {

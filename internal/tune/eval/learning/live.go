@@ -235,7 +235,8 @@ func SumUpLive(list []*Live, h *HeldOut, commit string) ([]Row, error) {
 	}
 	stencil := func(l *Live) string { return stencils[l.Key()] }
 	var rows []Row
-	for _, split := range Splits {
+	splits := slices.DeleteFunc(slices.Clone(Splits), func(s Split) bool { return !h.wants(s) })
+	for _, split := range splits {
 		for _, m := range liveMetrics {
 			var values []float64
 			var groups []string
@@ -256,7 +257,7 @@ func SumUpLive(list []*Live, h *HeldOut, commit string) ([]Row, error) {
 			rows = append(rows, r)
 		}
 	}
-	for _, split := range Splits {
+	for _, split := range splits {
 		var firsts []float64
 		var groups []string
 		for _, l := range list {
@@ -271,6 +272,9 @@ func SumUpLive(list []*Live, h *HeldOut, commit string) ([]Row, error) {
 		}
 	}
 	for _, m := range searchMetrics {
+		if !h.wants(searched) {
+			break
+		}
 		var values []float64
 		var groups []string
 		for _, l := range list {
@@ -285,7 +289,7 @@ func SumUpLive(list []*Live, h *HeldOut, commit string) ([]Row, error) {
 			continue
 		}
 		r := sumUp(values, groups, m.geometric, m.fewer)
-		r.Experiment, r.Model, r.Split, r.Metric = "search", m.model, "stencil", m.name
+		r.Experiment, r.Model, r.Split, r.Metric = "search", m.model, searched.Name, m.name
 		r.Device, r.Commit = list[0].Device, commit
 		rows = append(rows, r)
 	}

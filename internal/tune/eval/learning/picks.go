@@ -160,7 +160,7 @@ func (p *picks) fill(again []schedule.Config, seconds map[string]float64) {
 // the kernel's stencil.
 func (p *picks) search(ctx context.Context, prior int) error {
 	x := LiveSearch{Prior: prior}
-	suffix, split := "auto", Splits[0].Name
+	suffix, split := "auto", searched.Name
 	var first tuner.First
 	if prior > 0 {
 		suffix = "prior"
@@ -183,6 +183,9 @@ func (p *picks) search(ctx context.Context, prior int) error {
 	p.row.Searches = append(p.row.Searches, x)
 	return err
 }
+
+// searched is the split whose models searches begin with.
+var searched = Splits[0]
 
 // name names what was tried of the kernel.
 func (p *picks) name(suffix string) string {
