@@ -11,6 +11,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/run/exec"
+	"github.com/gridloom/gridloom/internal/run/quantity"
 	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/store/sqlite"
 )
@@ -117,8 +118,7 @@ func (j *job) run() error {
 		}
 	}
 	if !j.Quiet {
-		notes, err := j.SpanNotes(engine.Pause{Iterations: j.Every, Wish: "--every"},
-			engine.Pause{Iterations: j.Checkpoint, Wish: "--checkpoint"})
+		notes, err := j.SpanNotes(j.pauses()...)
 		if err != nil {
 			return err
 		}
@@ -321,6 +321,10 @@ func (j *job) predict() error {
 			return err
 		}
 	}
+	deep, err := j.Deepen(j.ctx, j.pauses()...)
+	if err != nil {
+		return err
+	}
 	if j.Quiet {
 		return nil
 	}
@@ -332,11 +336,20 @@ func (j *job) predict() error {
 		}
 		j.note(measured + "; gridloom tune finds the fastest")
 	}
+	for _, d := range deep {
+		j.note(fmt.Sprintf("%s is predicted to take %s an iteration, and kernels of one take %s at least",
+			d.Kernel.ID(), quantity.Time(d.Seconds), quantity.Time(d.Single)))
+	}
 	if p.Far > 0 {
 		j.note(fmt.Sprintf("not predicted, since the model of the device has learned from nothing like it: %s; "+
 			"gridloom tune finds the fastest plan", count(p.Far, "kernel")))
 	}
 	return nil
+}
+
+// pauses are how often the run stops.
+func (j *job) pauses() []engine.Pause {
+	return []engine.Pause{{Iterations: j.Every, Wish: "--every"}, {Iterations: j.Checkpoint, Wish: "--checkpoint"}}
 }
 
 // guarded is how many predictions of each kernel are measured before the run.

@@ -31,12 +31,7 @@ func (j *Job) SpanNotes(pauses ...Pause) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var often Pause
-	for _, p := range pauses {
-		if p.Iterations > 0 && (often.Iterations == 0 || p.Iterations < often.Iterations) {
-			often = p
-		}
-	}
+	often := shortest(pauses)
 	idle, err := exec.IdleSpans(m, j.Bound, often.Iterations)
 	if err != nil {
 		return nil, err

@@ -253,3 +253,57 @@ func TestPredictLowered(t *testing.T) {
 		}
 	}
 }
+
+// A long loop that memory binds has a kernel of several iterations beside what the model has chosen for one, and the
+// plan without it stands by. A short loop, a run that stops after each iteration, and a plan that no model has made
+// have none.
+func TestDeepen(t *testing.T) {
+	const source = `
+parameter M = 8192, N = 8192, T = 100000;
+iterator j, i;
+double u[M,N], next[M,N];
+stencil five (out, in) {
+  out[j][i] = 0.4*in[j][i] + 0.1*in[j][i-1] + 0.11*in[j][i+1] + 0.12*in[j-1][i] + 0.27*in[j+1][i];
+}
+iterate T { five (next, u); swap (next, u); }
+copyout u;
+`
+	modelled := func(source string) *Job {
+		j := paperJob(t, "h200", source)
+		if p, err := j.Model(t.Context(), ""); err != nil || p.Kernels != 1 || j.hasSpans() {
+			t.Fatalf("%+v, %v: %s", p, err, j.Plan)
+		}
+		return j
+	}
+	j := modelled(source)
+	before, next := j.Plan, len(j.Next)
+	list, err := j.Deepen(t.Context(), Pause{Iterations: 1000})
+	if err != nil || len(list) != 1 || list[0].Kernel.Depth < 2 || list[0].Saved() < 1 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	if want := before.String() + ";" + list[0].Kernel.String(); j.Plan.String() != want || j.Origin != Modelled ||
+		j.Fits() != nil {
+		t.Errorf("the plan is %s, not %s", j.Plan, want)
+	}
+	if len(j.Next) != next+1 || j.Next[0].String() != before.String() {
+		t.Errorf("%v stand by", j.Next)
+	}
+	if again, err := j.Deepen(t.Context()); err != nil || again != nil {
+		t.Errorf("a plan with such kernels has others: %+v, %v", again, err)
+	}
+	usual := paperJob(t, "h200", source)
+	for name, x := range map[string]struct {
+		job   *Job
+		pause int64
+	}{
+		"a short loop":       {modelled(strings.Replace(source, "T = 100000", "T = 100", 1)), 0},
+		"every iteration":    {modelled(source), 1},
+		"what was not asked": {usual, 0},
+	} {
+		plan := x.job.Plan.String()
+		if list, err := x.job.Deepen(t.Context(), Pause{}, Pause{Iterations: x.pause}); list != nil || err != nil ||
+			x.job.Plan.String() != plan {
+			t.Errorf("%s: %+v, %v", name, list, err)
+		}
+	}
+}

@@ -46,10 +46,19 @@ type tunedCall struct {
 	naiveMargins measure.Margins // and for naively compiled code
 }
 
-// newSubject splits a program into its calls.
+// newSubject splits a program into its calls, to measure them in a lab.
 func newSubject(b *ir.Binding, lab measure.Lab, free bool) (*subject, error) {
-	about := lab.About()
-	s := &subject{bound: b, lab: lab, about: about, options: about.Target.Lowering(b, schedule.Plan{})}
+	s, err := splitSubject(b, lab.About(), free)
+	if err != nil {
+		return nil, err
+	}
+	s.lab = lab
+	return s, nil
+}
+
+// splitSubject splits a program into its calls.
+func splitSubject(b *ir.Binding, about measure.About, free bool) (*subject, error) {
+	s := &subject{bound: b, about: about, options: about.Target.Lowering(b, schedule.Plan{})}
 	s.options.Free = free
 	p := b.Program
 	facts := analysis.Analyze(p, b)
