@@ -25,9 +25,9 @@ func (c *benchGarvey) Help() string {
 
 Examples:
 
-	gridloom record garvey --exhaustive --recordings bench/recordings
-	gridloom bench garvey --recordings bench/recordings --json bench/results/garvey-h200.json
-	gridloom bench garvey --recordings bench/recordings --techniques bench/recordings/garvey`
+	gridloom record garvey --exhaustive --recordings exhaustive
+	gridloom bench garvey --recordings exhaustive --json garvey.json
+	gridloom bench garvey --recordings exhaustive --techniques bench/recordings/garvey`
 }
 
 func (c *benchGarvey) Run(a *app) error {

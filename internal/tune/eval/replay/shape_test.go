@@ -121,7 +121,7 @@ func (r *Recording) pick(trial int, names ...string) string {
 // The rules of recorded spaces fit all that was recorded, and are those by which they were recorded.
 func TestShapesOfRecordings(t *testing.T) {
 	for name, want := range map[string]string{
-		"dense-zyx-r1-float": "staging if stages is 1; perspective if stages is 1",
+		"exhaustive/dense-zyx-r1-float": "staging if stages is 1; perspective if stages is 1",
 		"star7-double": "staging if stages is 1; perspective if stages is 1; " +
 			"staging if stages is 1; perspective if stages is 1; copy if stages is 1",
 	} {
