@@ -1,10 +1,15 @@
 package cli
 
 import (
+	"context"
 	"path/filepath"
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/engine"
+	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/tune/eval/contest"
 )
 
@@ -19,7 +24,7 @@ type benchDepths struct {
 func (c *benchDepths) Help() string {
 	return `Tunes programs as tune does by default, and tells for each how many iterations of its time loop share a
 kernel, what that gains over the best plan of one iteration a kernel, and what binds it or forbids
-more. The search of a program takes 30 s if neither --budget nor --trials is given. Programs that the
+more. Beside it stands what run takes without a search, where a model of the device is there. The search of a program takes 30 s if neither --budget nor --trials is given. Programs that the
 file of --json has from this commit are left out.
 
 Examples:
@@ -27,6 +32,19 @@ Examples:
 	gridloom bench depths --large --within 9m --json bench/results/depths-h200.json
 	gridloom bench depths --json bench/results/depths-h200.json --table
 	gridloom bench depths examples/heat3d.loom --device cpu --budget 20s`
+}
+
+// planAhead returns the plans that run takes where nothing is known of a program: by a model of the device, and with
+// kernels of several iterations.
+func planAhead(ctx context.Context, b *ir.Binding, t *target.Target) (single, deep schedule.Plan, err error) {
+	j := &engine.Job{Bound: b, Device: &engine.Device{Target: t}}
+	p, err := j.Model(ctx, "")
+	if err != nil || p == nil || p.Kernels == 0 {
+		return single, deep, err
+	}
+	single = j.Plan
+	_, err = j.Deepen(ctx, 0)
+	return single, j.Plan, err
 }
 
 // depthsBudget is what the search of a program may take if nobody says otherwise.
@@ -52,7 +70,7 @@ func (c *benchDepths) Run(a *app) error {
 		return err
 	}
 	o := contest.DepthsOptions{
-		Search: search, Large: c.Large, Have: have,
+		Search: search, Large: c.Large, Have: have, Ahead: planAhead,
 		Each: func(r contest.DepthsRow) error {
 			if c.JSON == "" {
 				return nil

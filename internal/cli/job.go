@@ -321,7 +321,7 @@ func (j *job) predict() error {
 			return err
 		}
 	}
-	deep, err := j.Deepen(j.ctx, j.pauses()...)
+	deep, err := j.Deepen(j.ctx, engine.LeastDeepened, j.pauses()...)
 	if err != nil {
 		return err
 	}

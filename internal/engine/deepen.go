@@ -9,20 +9,21 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
-// leastDeepened are the seconds that a loop takes at least for its depth to be predicted: that takes some seconds
-// itself, and saves a part of the loop's.
-const leastDeepened = 10
+// LeastDeepened are the seconds that a loop takes at least for its depth to be predicted before a run: that takes some
+// seconds itself, and saves a part of the loop's.
+const LeastDeepened = 10
 
 // Deepen adds to a plan by prediction, which says nothing of several iterations, the kernels of several that the cost
 // model takes for faster than any of one can be (tuner.PredictDepths), as far as the job fits with them. The plan
-// without them stands by. It returns what it has added. Where pauses are short, no kernel of more iterations is.
-func (j *Job) Deepen(ctx context.Context, pauses ...Pause) ([]tuner.PredictedDepth, error) {
+// without them stands by. It returns what it has added. Loops that take less than some seconds by single iterations are
+// left alone, and where pauses are short, no kernel has more iterations.
+func (j *Job) Deepen(ctx context.Context, least float64, pauses ...Pause) ([]tuner.PredictedDepth, error) {
 	if j.Origin != Modelled || j.hasSpans() {
 		return nil, nil
 	}
 	list, err := tuner.PredictDepths(ctx, tuner.DepthsRequest{
 		Bound: j.Bound, Target: j.Device.Target, Free: j.Free, Pause: shortest(pauses).Iterations,
-		Least: leastDeepened, Workers: runtime.GOMAXPROCS(0),
+		Least: least, Workers: runtime.GOMAXPROCS(0),
 	})
 	if err != nil {
 		return nil, err

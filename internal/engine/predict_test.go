@@ -277,7 +277,7 @@ copyout u;
 	}
 	j := modelled(source)
 	before, next := j.Plan, len(j.Next)
-	list, err := j.Deepen(t.Context(), Pause{Iterations: 1000})
+	list, err := j.Deepen(t.Context(), LeastDeepened, Pause{Iterations: 1000})
 	if err != nil || len(list) != 1 || list[0].Kernel.Depth < 2 || list[0].Saved() < 1 {
 		t.Fatalf("%+v, %v", list, err)
 	}
@@ -288,7 +288,7 @@ copyout u;
 	if len(j.Next) != next+1 || j.Next[0].String() != before.String() {
 		t.Errorf("%v stand by", j.Next)
 	}
-	if again, err := j.Deepen(t.Context()); err != nil || again != nil {
+	if again, err := j.Deepen(t.Context(), 0); err != nil || again != nil {
 		t.Errorf("a plan with such kernels has others: %+v, %v", again, err)
 	}
 	usual := paperJob(t, "h200", source)
@@ -301,8 +301,8 @@ copyout u;
 		"what was not asked": {usual, 0},
 	} {
 		plan := x.job.Plan.String()
-		if list, err := x.job.Deepen(t.Context(), Pause{}, Pause{Iterations: x.pause}); list != nil || err != nil ||
-			x.job.Plan.String() != plan {
+		list, err := x.job.Deepen(t.Context(), LeastDeepened, Pause{}, Pause{Iterations: x.pause})
+		if list != nil || err != nil || x.job.Plan.String() != plan {
 			t.Errorf("%s: %+v, %v", name, list, err)
 		}
 	}

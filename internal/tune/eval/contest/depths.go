@@ -11,6 +11,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/tune/costmodel"
 	"github.com/gridloom/gridloom/internal/tune/deep"
 	"github.com/gridloom/gridloom/internal/tune/eval/bench"
@@ -26,6 +27,9 @@ type DepthsOptions struct {
 	Large    bool              // sizes are such that the grids exceed the last cache
 	Have     []DepthsRow       // of earlier calls: what this commit has measured is left out
 	Each     func(DepthsRow) error
+	// Ahead returns the plans that are taken of a program before anything is measured: of kernels of single iterations,
+	// and with kernels of several where these are expected to be faster. Without any, or if it is nil, none are timed.
+	Ahead func(ctx context.Context, b *ir.Binding, t *target.Target) (single, deep schedule.Plan, err error)
 }
 
 // DepthsRow is how many iterations share a kernel in the plan that tune finds for a program, and why not more.
@@ -52,12 +56,25 @@ type DepthsRow struct {
 	Tried      []DepthGain     `json:"tried,omitempty"`
 	Plan       string          `json:"plan"`
 	Single     string          `json:"single_plan"` // the best of depth 1
+	Ahead      *AheadPlan      `json:"ahead,omitempty"`
 	Budget     float64         `json:"budget_seconds,omitempty"`
 	Seconds    float64         `json:"seconds"` // of the search
 	Trials     int             `json:"trials"`
 	Device     string          `json:"device"`
 	Driver     string          `json:"driver"`
 	Commit     string          `json:"commit"`
+}
+
+// AheadPlan is the plan that is taken before anything is measured, timed beside what the search has found.
+type AheadPlan struct {
+	Plan  string `json:"plan"`
+	Depth int    `json:"depth"`
+	// OfBest is its speed, as a part of that of the best plan, with its 95 % interval; 0 if it does not work.
+	OfBest     float64 `json:"of_best"`
+	OfBestLow  float64 `json:"of_best_low"`
+	OfBestHigh float64 `json:"of_best_high"`
+	// Single is that of the same plan without kernels of several iterations.
+	Single float64 `json:"single_of_best"`
 }
 
 // DepthGain is what came of a depth in the search: how many times as fast an iteration is as by itself; 0 if
@@ -102,12 +119,68 @@ func (o *DepthsOptions) tune(ctx context.Context, p *ir.Program) (*DepthsRow, er
 		return nil, nil
 	}
 	fmt.Fprintf(o.Log, "%s, %s\n", row.Program, row.Sizes)
-	r, err := o.run(ctx, lab, b, set)
+	var ahead []schedule.Plan // single, deep
+	if o.Ahead != nil {
+		single, deep, err := o.Ahead(ctx, b, about.Target)
+		if err != nil {
+			return nil, err
+		}
+		if single.String() != "" {
+			ahead = []schedule.Plan{single, deep}
+		}
+	}
+	r, err := o.run(ctx, lab, b, set, func(t *tuner.Options) { t.Others = ahead })
 	if err != nil {
 		return nil, err
 	}
 	row.Seconds, row.Trials = r.Seconds, r.Trials
-	return row, row.read(r)
+	searched := withoutOthers(r)
+	if err := row.read(searched); err != nil {
+		return nil, err
+	}
+	if ahead != nil {
+		row.Ahead = aheadOf(r, searched.Best, ahead[0].String(), ahead[1].String())
+	}
+	return row, nil
+}
+
+// withoutOthers returns what a search has found by itself, also where a plan that was given beside is faster.
+func withoutOthers(r *tuner.Result) *tuner.Result {
+	own := *r
+	own.Contenders = slices.DeleteFunc(slices.Clone(r.Contenders), func(c tuner.Contender) bool {
+		return strings.HasPrefix(c.Name, "other ")
+	})
+	if !slices.ContainsFunc(own.Contenders, func(c tuner.Contender) bool { return c.Plan == own.Best }) {
+		own.Best = ""
+		if c := found(&own); c != nil {
+			own.Best = c.Plan
+		}
+	}
+	return &own
+}
+
+// aheadOf compares the plans that were taken ahead with the best that the search has found.
+func aheadOf(r *tuner.Result, found, single, deep string) *AheadPlan {
+	of := func(plan string) *tuner.Contender {
+		i := slices.IndexFunc(r.Contenders, func(c tuner.Contender) bool { return c.Plan == plan && c.Name != "plain" })
+		if i < 0 {
+			return nil
+		}
+		return &r.Contenders[i]
+	}
+	a := &AheadPlan{Plan: deep, Depth: depthOf(deep)}
+	best := of(found)
+	if best == nil {
+		return a
+	}
+	if c := of(deep); c != nil && len(c.Times) > 0 {
+		ratio, interval := measure.Ratio(best.Times, c.Times)
+		a.OfBest, a.OfBestLow, a.OfBestHigh = ratio, interval[0], interval[1]
+	}
+	if c := of(single); c != nil && len(c.Times) > 0 {
+		a.Single, _ = measure.Ratio(best.Times, c.Times)
+	}
+	return a
 }
 
 // bind gives a program the sizes that are wanted.
@@ -255,14 +328,19 @@ func MergeDepths(path string, row DepthsRow) error {
 
 // WriteDepths prints rows as a table in Markdown.
 func WriteDepths(w io.Writer, rows []DepthsRow) {
-	fmt.Fprintln(w, "| program | type | sizes | depth | gain over depth 1 | 95 % interval | reason |")
-	fmt.Fprintln(w, "|---|---|---|---|---|---|---|")
+	fmt.Fprintln(w, "| program | type | sizes | depth | gain over depth 1 | 95 % interval | "+
+		"without a search, of the best | reason |")
+	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|")
 	for _, r := range rows {
 		interval := ""
 		if r.Low != r.High {
 			interval = fmt.Sprintf("%.2f to %.2f", r.Low, r.High)
 		}
-		fmt.Fprintf(w, "| %s | %s | %s | %s | %.2f | %s | %s |\n", r.Program, r.DType, r.Sizes, r.depthText(), r.Gain,
-			interval, r.Reason())
+		ahead := "-"
+		if a := r.Ahead; a != nil {
+			ahead = fmt.Sprintf("%.2f, depth %d", a.OfBest, a.Depth)
+		}
+		fmt.Fprintf(w, "| %s | %s | %s | %s | %.2f | %s | %s | %s |\n", r.Program, r.DType, r.Sizes, r.depthText(),
+			r.Gain, interval, ahead, r.Reason())
 	}
 }

@@ -1,8 +1,10 @@
 package contest
 
 import (
+	"context"
 	"encoding/json"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +16,8 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lang"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/tune/costmodel"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
@@ -123,6 +127,27 @@ func TestDepthsRow(t *testing.T) {
 			t.Errorf("%s, not %s", got, c.reason)
 		}
 	}
+	// What is taken ahead is timed beside, also where it is faster, and is not what the search has found.
+	timed := result(plan, loop)
+	timed.Best = "s[0:1]@1{family=cells};body[0:2]@3{family=pipe}"
+	timed.Contenders = append([]tuner.Contender{
+		{Name: "other 2", Plan: timed.Best, Times: []float64{0.25, 0.25, 0.25}},
+		{Name: "other 1", Plan: "s[0:1]@1{family=cells}", Times: []float64{1, 1.01, 0.99}},
+	}, timed.Contenders...)
+	own := withoutOthers(timed)
+	if want := plan + ";body[0:2]@4{family=pipe}"; own.Best != want || len(own.Contenders) != 4 {
+		t.Errorf("the search has found %s of %d plans", own.Best, len(own.Contenders))
+	}
+	if got, want := aheadOf(timed, own.Best, "s[0:1]@1{family=cells}", timed.Best), (AheadPlan{
+		timed.Best, 3, 2, 1.96, 2.04, 0.5}); got.Plan != want.Plan || got.Depth != want.Depth ||
+		math.Abs(got.OfBest-want.OfBest) > 0.01 || math.Abs(got.Single-want.Single) > 0.02 ||
+		got.OfBestLow > got.OfBest || got.OfBestHigh < got.OfBest {
+		t.Errorf("ahead: %+v", got)
+	}
+	if got := aheadOf(timed, own.Best, "none", "s[0:1]@1{};body[0:2]@5{}"); got.OfBest != 0 ||
+		got.Single != 0 || got.Depth != 5 {
+		t.Errorf("what does not work: %+v", got)
+	}
 	fused := tuner.LoopResult{Loop: "body[0:2]", Stopped: "the time is over", Depths: []tuner.DepthResult{
 		{Depth: 1, Seconds: 1, Gain: 1},
 		{Kernel: "body[0:2]", Depth: 1, Seconds: 0.5, Gain: 2, Bottleneck: costmodel.Memory, InPlan: true},
@@ -172,6 +197,10 @@ copyout v;
 		Search:   Search{Trials: 1, Open: OpenDevice("cpu", 0), Commit: "c", Log: io.Discard},
 		Programs: []*ir.Program{bad, once.In(arith.Contract)}, Set: map[string]string{"M": "12", "N": "17"},
 		Each: func(r DepthsRow) error { return MergeDepths(path, r) },
+		Ahead: func(context.Context, *ir.Binding, *target.Target) (single, deep schedule.Plan, err error) {
+			single, err = schedule.ParsePlan("s[0:1]@1{family=loops,threads=1,block=4x0}")
+			return single, single, err
+		},
 	}
 	rows, err := Depths(t.Context(), o)
 	if err == nil || !strings.Contains(err.Error(), "nothing: it has no grids") {
@@ -180,6 +209,10 @@ copyout v;
 	if len(rows) != 1 || rows[0].Program != "once" || rows[0].Sizes != "M=12 N=17" || rows[0].Depth != 1 ||
 		rows[0].Reason() != "no time loop runs" {
 		t.Fatalf("%+v, %v", rows, err)
+	}
+	if a := rows[0].Ahead; a == nil || a.Depth != 1 || a.OfBest <= 0 || a.Single != a.OfBest ||
+		!strings.Contains(a.Plan, "block=4x0") {
+		t.Errorf("ahead: %+v", a)
 	}
 	if o.Have, err = ReadDepths(path); err != nil || len(o.Have) != 1 {
 		t.Fatalf("%v, %v", o.Have, err)
@@ -201,6 +234,7 @@ copyout v;
 		t.Errorf("a device that is not there: %v, %v", rows, err)
 	}
 	row := o.Have[0]
+	row.Ahead = &AheadPlan{OfBest: 0.75, Depth: 3}
 	row.Depth, row.Gain, row.Low, row.High, row.Device = 4, 2.5, 2.4, 2.6, "another"
 	if err := MergeDepths(path, row); err != nil {
 		t.Fatal(err)
@@ -215,7 +249,7 @@ copyout v;
 	}
 	var table strings.Builder
 	WriteDepths(&table, []DepthsRow{row})
-	want := "| once | float | M=12 N=17 | 4 | 2.50 | 2.40 to 2.60 | no time loop runs |"
+	want := "| once | float | M=12 N=17 | 4 | 2.50 | 2.40 to 2.60 | 0.75, depth 3 | no time loop runs |"
 	if !strings.Contains(table.String(), want) {
 		t.Errorf("%s", table.String())
 	}
