@@ -49,9 +49,11 @@ func (k *Kernel) ranked() []schedule.Config {
 }
 
 // Rank returns the candidates of a kernel, the fastest by prediction first.
-func (m *Model) Rank(k *Kernel) []Ranked {
+func (m *Model) Rank(k *Kernel) []Ranked { return m.rank(k, k.ranked()) }
+
+// rank ranks some configurations of a kernel.
+func (m *Model) rank(k *Kernel, candidates []schedule.Config) []Ranked {
 	program, of := k.describe()
-	candidates := k.ranked()
 	order, rows := m.order(candidates, program, of)
 	ranked := make([]Ranked, len(order))
 	for i, x := range order {

@@ -15,8 +15,27 @@ func BenchmarkCandidates(b *testing.B) {
 	}
 }
 
-// BenchmarkRank takes the time for ranking all candidates of a kernel.
+// BenchmarkRank takes the time for drawing and ranking all candidates of a kernel.
 func BenchmarkRank(b *testing.B) {
+	m, k := modelAndKernel(b)
+	for b.Loop() {
+		m.Rank(k)
+	}
+}
+
+// BenchmarkRankDrawn takes the time for ranking them once they are drawn.
+func BenchmarkRankDrawn(b *testing.B) {
+	m, k := modelAndKernel(b)
+	list := k.ranked()
+	if len(list) < usualCandidates {
+		b.Fatalf("%d candidates", len(list))
+	}
+	for b.Loop() {
+		m.rank(k, list)
+	}
+}
+
+func modelAndKernel(b *testing.B) (*Model, *Kernel) {
 	m, err := Builtin(&session.Device{API: "cuda", Name: "NVIDIA H200"})
 	if err != nil {
 		b.Fatal(err)
@@ -25,8 +44,5 @@ func BenchmarkRank(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	kernel := kernelsOf(b, "star", k.Source([3]int{256, 256, 256}, 1))[0]
-	for b.Loop() {
-		m.Rank(kernel)
-	}
+	return m, kernelsOf(b, "star", k.Source([3]int{256, 256, 256}, 1))[0]
 }
