@@ -24,8 +24,9 @@ type benchDepths struct {
 func (c *benchDepths) Help() string {
 	return `Tunes programs as tune does by default, and tells for each how many iterations of its time loop share a
 kernel, what that gains over the best plan of one iteration a kernel, and what binds it or forbids
-more. Beside it stands what run takes without a search, where a model of the device is there. The search of a program takes 30 s if neither --budget nor --trials is given. Programs that the
-file of --json has from this commit are left out.
+more. Beside it stands what run takes without a search, where a model of the device is there. The
+search of a program takes 30 s if neither --budget nor --trials is given. Programs that the file of
+--json has from this commit are left out.
 
 Examples:
 

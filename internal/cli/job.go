@@ -14,6 +14,7 @@ import (
 	"github.com/gridloom/gridloom/internal/run/quantity"
 	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/store/sqlite"
+	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
 // job is a run under way.
@@ -321,9 +322,11 @@ func (j *job) predict() error {
 			return err
 		}
 	}
-	deep, err := j.Deepen(j.ctx, engine.LeastDeepened, j.pauses()...)
-	if err != nil {
-		return err
+	var deep []tuner.PredictedDepth
+	if measured == "" { // else the store has the plan, and the next run takes that
+		if deep, err = j.Deepen(j.ctx, engine.LeastDeepened, j.pauses()...); err != nil {
+			return err
+		}
 	}
 	if j.Quiet {
 		return nil

@@ -38,9 +38,10 @@ func (j *Job) Deepen(ctx context.Context, least float64, pauses ...Pause) ([]tun
 		j.Plan = one.Plan
 		return false
 	})
-	if len(list) > 0 {
-		j.Next = append([]schedule.Plan{before}, j.Next...)
+	if len(list) == 0 {
+		return nil, nil
 	}
+	j.Next = append([]schedule.Plan{before}, j.Next...)
 	return list, nil
 }
 

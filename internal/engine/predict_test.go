@@ -291,7 +291,8 @@ copyout u;
 	if again, err := j.Deepen(t.Context(), 0); err != nil || again != nil {
 		t.Errorf("a plan with such kernels has others: %+v, %v", again, err)
 	}
-	usual := paperJob(t, "h200", source)
+	usual, full := paperJob(t, "h200", source), modelled(source)
+	full.Device.Memory = 5 * 8192 * 8192 * 8 / 2 // two grids, and half of one that is spare
 	for name, x := range map[string]struct {
 		job   *Job
 		pause int64
@@ -299,6 +300,7 @@ copyout u;
 		"a short loop":       {modelled(strings.Replace(source, "T = 100000", "T = 100", 1)), 0},
 		"every iteration":    {modelled(source), 1},
 		"what was not asked": {usual, 0},
+		"a full memory":      {full, 0},
 	} {
 		plan := x.job.Plan.String()
 		list, err := x.job.Deepen(t.Context(), LeastDeepened, Pause{}, Pause{Iterations: x.pause})
