@@ -14,7 +14,6 @@ import (
 	"github.com/gridloom/gridloom/internal/run/quantity"
 	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/store/sqlite"
-	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
 // job is a run under way.
@@ -322,7 +321,7 @@ func (j *job) predict() error {
 			return err
 		}
 	}
-	var deep []tuner.PredictedDepth
+	var deep []engine.Deepened
 	if measured == "" { // else the store has the plan, and the next run takes that
 		if deep, err = j.Deepen(j.ctx, engine.LeastDeepened, j.pauses()...); err != nil {
 			return err
@@ -341,7 +340,7 @@ func (j *job) predict() error {
 	}
 	for _, d := range deep {
 		j.note(fmt.Sprintf("%s is predicted to take %s an iteration, and kernels of one take %s at least",
-			d.Kernel.ID(), quantity.Time(d.Seconds), quantity.Time(d.Single)))
+			d.Kernel.ID(), quantity.Time(d.Seconds), quantity.Time(d.Loop.Single)))
 	}
 	if p.Far > 0 {
 		j.note(fmt.Sprintf("not predicted, since the model of the device has learned from nothing like it: %s; "+

@@ -19,6 +19,7 @@ type predictCmd struct {
 	FP      string   `name:"fp" default:"contract" enum:"strict,contract,fast" help:"Arithmetic: strict, contract or fast. Default: contract." placeholder:"MODE"`
 	Top     int      `default:"5" help:"Show so many configurations of each kernel. Default: 5." placeholder:"N"`
 	Lower   int      `default:"20" help:"Lower so many of the first candidates of each kernel, and rank them again by what is counted on them, if the model has a second level; 0 lowers none. Default: 20." placeholder:"N"`
+	Depths  bool     `help:"In the place of rankings: what the cost model predicts for kernels of several iterations of each loop."`
 	JSON    bool     `name:"json" help:"Print as JSON."`
 }
 
@@ -30,6 +31,7 @@ Examples:
 	gridloom predict examples/heat3d.loom
 	gridloom predict examples/heat3d.loom --device cuda:0 --top 10
 	gridloom predict examples/heat3d.loom --lower 200
+	gridloom predict examples/heat3d.loom --depths --set L=512 --set M=512 --set N=512
 	gridloom predict examples/heat3d.loom --model mine.json.gz --json`
 }
 
@@ -50,6 +52,9 @@ func (c *predictCmd) Run(a *app) error {
 	t, err := paperTarget(c.Device, c.Machine, c.Target, b.Program.Arithmetic)
 	if err != nil {
 		return err
+	}
+	if c.Depths {
+		return c.depths(a, b, t)
 	}
 	list, err := engine.Predict(a.ctx, engine.PredictRequest{
 		Bound: b, Target: t, Plan: v.Plan, Model: c.Model, Top: c.Top, Why: reasons, Lower: c.Lower,

@@ -5,7 +5,9 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
@@ -13,35 +15,48 @@ import (
 // seconds itself, and saves a part of the loop's.
 const LeastDeepened = 10
 
+// Depths are what the cost model predicts for the innermost loops of a program on a target, which need not be there.
+func Depths(ctx context.Context, b *ir.Binding, t *target.Target) ([]tuner.PredictedLoop, error) {
+	return tuner.PredictDepths(ctx, tuner.DepthsRequest{Bound: b, Target: t, Workers: runtime.GOMAXPROCS(0)})
+}
+
+// Deepened is a kernel of several iterations in the plan of a job, and the loop that it is of.
+type Deepened struct {
+	tuner.PredictedDepth
+	Loop tuner.PredictedLoop
+}
+
 // Deepen adds to a plan by prediction, which says nothing of several iterations, the kernels of several that the cost
-// model takes for faster than any of one can be (tuner.PredictDepths), as far as the job fits with them. The plan
+// model takes for faster than any of one can be (tuner.PredictedLoop.Sure), as far as the job fits with them. The plan
 // without them stands by. It returns what it has added. Loops that take less than some seconds by single iterations are
 // left alone, and where pauses are short, no kernel has more iterations.
-func (j *Job) Deepen(ctx context.Context, least float64, pauses ...Pause) ([]tuner.PredictedDepth, error) {
+func (j *Job) Deepen(ctx context.Context, least float64, pauses ...Pause) ([]Deepened, error) {
 	if j.Origin != Modelled || j.hasSpans() {
 		return nil, nil
 	}
-	list, err := tuner.PredictDepths(ctx, tuner.DepthsRequest{
-		Bound: j.Bound, Target: j.Device.Target, Free: j.Free, Pause: shortest(pauses).Iterations,
-		Least: least, Workers: runtime.GOMAXPROCS(0),
+	loops, err := tuner.PredictDepths(ctx, tuner.DepthsRequest{
+		Bound: j.Bound, Target: j.Device.Target, Free: j.Free, Least: least, Workers: runtime.GOMAXPROCS(0),
 	})
 	if err != nil {
 		return nil, err
 	}
 	before := j.Plan
-	list = slices.DeleteFunc(list, func(p tuner.PredictedDepth) bool {
-		one := *j
-		one.Plan.Kernels = append(slices.Clone(j.Plan.Kernels), p.Kernel)
-		if one.Fits() != nil {
-			return true
+	var list []Deepened
+	for _, l := range loops {
+		d := l.Sure(shortest(pauses).Iterations)
+		if d == nil {
+			continue
 		}
-		j.Plan = one.Plan
-		return false
-	})
-	if len(list) == 0 {
-		return nil, nil
+		one := *j
+		one.Plan.Kernels = append(slices.Clone(j.Plan.Kernels), d.Kernel)
+		if one.Fits() == nil {
+			j.Plan = one.Plan
+			list = append(list, Deepened{*d, l})
+		}
 	}
-	j.Next = append([]schedule.Plan{before}, j.Next...)
+	if len(list) > 0 {
+		j.Next = append([]schedule.Plan{before}, j.Next...)
+	}
 	return list, nil
 }
 

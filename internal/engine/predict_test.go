@@ -278,7 +278,8 @@ copyout u;
 	j := modelled(source)
 	before, next := j.Plan, len(j.Next)
 	list, err := j.Deepen(t.Context(), LeastDeepened, Pause{Iterations: 1000})
-	if err != nil || len(list) != 1 || list[0].Kernel.Depth < 2 || list[0].Saved() < 1 {
+	if err != nil || len(list) != 1 || list[0].Kernel.Depth < 2 ||
+		list[0].Seconds > list[0].Loop.Single || list[0].Loop.Iterations != 100000 {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	if want := before.String() + ";" + list[0].Kernel.String(); j.Plan.String() != want || j.Origin != Modelled ||

@@ -1,8 +1,10 @@
 package tuner
 
 import (
+	"cmp"
 	"context"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/analysis"
@@ -15,43 +17,42 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
-// PredictedDepth is a kernel of several iterations of a loop that the cost model takes for faster than any kernels of
-// single ones can be. Nothing of it was measured.
+// PredictedDepth is a kernel of several iterations of a loop, or of one for all of its statements, as the cost model
+// predicts it. Nothing of it was measured.
 type PredictedDepth struct {
 	Kernel  schedule.Kernel
-	Seconds float64 // of an iteration, predicted
-	// Single are the seconds of an iteration by kernels of its own that move each element of their grids once, as fast
-	// as memory is.
-	Single float64
-	// Iterations are those of the loop over all its executions.
-	Iterations float64
-	Class      costmodel.Class // what binds the kernel
+	After   int64           // iterations that have to follow one by one
+	Seconds float64         // of an iteration, predicted
+	Class   costmodel.Class // what binds the kernel
 }
 
-// Saved are the seconds that the kernel saves in all.
-func (p *PredictedDepth) Saved() float64 { return (p.Single - p.Seconds) * p.Iterations }
+// PredictedLoop is what the cost model predicts for an innermost loop.
+type PredictedLoop struct {
+	Loop string // as plans name it: body[0:2]
+	// Single are the seconds of an iteration by kernels of its own that move each element of their grids once, as fast
+	// as memory is.
+	Single     float64
+	Iterations float64          // over all executions
+	Depths     []PredictedDepth // of each the best; the least first
+	None       string           // why there are none
+}
 
-// DepthsRequest asks which kernels of several iterations are worth their while, without a measurement.
+// DepthsRequest asks what the cost model predicts for the loops of a program.
 type DepthsRequest struct {
 	Bound  *ir.Binding
 	Target *target.Target
-	Free   bool  // as of Options
-	Pause  int64 // the run stops every so many iterations; 0 is never
+	Free   bool // as of Options
 	// Least are the seconds that a loop takes at least by single iterations, as fast as memory is: less is not worth
 	// the prediction, which takes some seconds.
 	Least   float64
 	Workers int // how many configurations are lowered side by side
 }
 
-// sure is the part of the time of single iterations that a predicted kernel may take: the model errs, and single
-// iterations may share what caches keep.
-const sure = 0.85
-
 // PredictDepths predicts the kernels of several iterations of each innermost loop by the cost model alone, as a search
-// does before it compiles any, and returns those that are faster than single iterations can be: of each loop the one
-// that is the fastest per iteration. Grids that the last cache keeps have none: how fast single iterations are there,
-// nothing tells. A device of which is not known how fast it is has none, and neither have processors.
-func PredictDepths(ctx context.Context, r DepthsRequest) ([]PredictedDepth, error) {
+// does before it compiles any: of each depth the best of the seeds. Grids that the last cache keeps have none: how fast
+// single iterations are there, nothing tells. Processors have no loops here, and neither has a device of which is not
+// known how fast it is.
+func PredictDepths(ctx context.Context, r DepthsRequest) ([]PredictedLoop, error) {
 	m := machine.Described(r.Target.Machine)
 	if r.Target.Kind() != lower.GPU || m == nil || m.Memory.Bandwidth == 0 {
 		return nil, nil
@@ -60,50 +61,75 @@ func PredictDepths(ctx context.Context, r DepthsRequest) ([]PredictedDepth, erro
 	if err != nil {
 		return nil, nil // nothing runs
 	}
-	if s.loops == nil {
-		return nil, nil
-	}
-	executions := executionsOf(r.Bound)
 	facts := analysis.Analyze(r.Bound.Program, r.Bound)
+	executions := executionsOf(r.Bound)
 	t := &tuning{subject: s, result: &Result{}, clock: time.Now}
-	var list []PredictedDepth
+	var list []PredictedLoop
 	for _, loop := range s.loops {
-		if loop.once() || loop.Iterate.Count == nil {
+		if loop.once() {
 			continue
 		}
-		set, single := int64(0), 0.0
+		p := PredictedLoop{Loop: loop.place(), Iterations: float64(loop.count) * executions[loop.Iterate]}
+		set := int64(0)
 		for _, c := range loop.calls {
 			set = max(set, facts.Call(c.ir).WorkingSet)
-			single += c.bytes * float64(c.points) / (m.Memory.Bandwidth * 1e9)
-		}
-		times := float64(loop.count) * executions[loop.Iterate]
-		if single == 0 || single*times < r.Least || m.Holding(set) != nil {
-			continue
+			p.Single += c.bytes * float64(c.points) / (m.Memory.Bandwidth * 1e9)
 		}
 		l := &loopSearch{tuning: t, loop: loop, forecasts: map[int64][]prediction{}}
-		if l.begin() != nil { // its iterations cannot share a kernel
-			continue
-		}
-		l.forecastSeeds(ctx)
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		best := PredictedDepth{Seconds: math.Inf(1), Single: single, Iterations: times}
-		for depth, p := range l.forecasts {
-			after, err := loop.after(depth)
-			if err != nil || r.Pause > 0 && depth+after > r.Pause {
-				continue
+		switch err := l.begin(); {
+		case err != nil: // its iterations cannot share a kernel
+			p.None = err.Error()
+		case m.Holding(set) != nil:
+			p.None = "the last cache keeps its grids"
+		case p.Single*p.Iterations < r.Least:
+			p.None = "it takes no longer than the prediction is worth"
+		default:
+			l.forecastSeeds(ctx)
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
 			}
-			x := p[0].seconds / float64(depth)
-			if x < best.Seconds || x == best.Seconds && depth < int64(best.Kernel.Depth) {
-				best.Kernel, best.Seconds, best.Class = loop.kernel(depth, p[0].config), x, p[0].class
+			if p.Depths = l.predictedDepths(); len(p.Depths) == 0 {
+				p.None = "the cost model tells nothing of its kernels"
 			}
 		}
-		if best.Seconds < sure*single {
-			list = append(list, best)
-		}
+		list = append(list, p)
 	}
 	return list, nil
+}
+
+// sure is the part of the time of single iterations that a predicted kernel may take to be taken without a measurement:
+// the model errs, and single iterations may share what caches keep.
+const sure = 0.85
+
+// Sure returns the depth that is predicted to be the fastest per iteration, if it is faster than single iterations can
+// be; nil if there is none. A run that stops every so many iterations has no deeper one; 0 is never.
+func (p *PredictedLoop) Sure(pause int64) *PredictedDepth {
+	var best *PredictedDepth
+	for i := range p.Depths {
+		d := &p.Depths[i]
+		if (pause == 0 || int64(d.Kernel.Depth)+d.After <= pause) && (best == nil || d.Seconds < best.Seconds) {
+			best = d
+		}
+	}
+	if best == nil || best.Seconds >= sure*p.Single {
+		return nil
+	}
+	return best
+}
+
+// predictedDepths returns the best of each depth that was predicted.
+func (l *loopSearch) predictedDepths() []PredictedDepth {
+	var list []PredictedDepth
+	for depth, p := range l.forecasts {
+		after, err := l.loop.after(depth)
+		if err != nil || math.IsInf(p[0].seconds, 1) {
+			continue
+		}
+		list = append(list, PredictedDepth{l.loop.kernel(depth, p[0].config), after, p[0].seconds / float64(depth),
+			p[0].class})
+	}
+	slices.SortFunc(list, func(a, b PredictedDepth) int { return cmp.Compare(a.Kernel.Depth, b.Kernel.Depth) })
+	return list
 }
 
 // forecastSeeds predicts the seeds of one depth after the other, as planRoute does, without the other tiles.
