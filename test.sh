@@ -81,7 +81,7 @@ alone="$alone|TestTrain$|TestModelFile|TestBuiltin|TestPattern|TestCandidates|Te
 alone="$alone|TestRestartOfSpans/(resident|pipe)|TestMemory/Bombs|TestFmaIsTheProcessors|TestDistances"
 alone="$alone|TestSpansAreChecked|TestSpoiltSpans|TestSpansLoseSideBySide|TestForAllSizes|TestSequences"
 alone="$alone|TestLikely|TestBadModels|TestResources|TestNoResources|TestRankLowered|TestBadParts|TestWriteRecordings"
-alone="$alone|TestProcessors|TestWithNeighbours|TestFastestOfPrograms"
+alone="$alone|TestProcessors|TestWithNeighbours|TestFastestOfPrograms|TestGPULoading|TestGPUTensorMaps|TestSpansOfPlans"
 CGO_ENABLED=1 go test -race -skip "$alone" -timeout 80m $concurrent
 
 # Go fuzzes one function at a time; what it finds it writes to testdata/fuzz. So many
