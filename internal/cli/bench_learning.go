@@ -63,7 +63,7 @@ func (c *benchLearning) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	models.Leaving = c.Split
+	models.Wanted = c.Split
 	if c.Lockbox != "" {
 		return c.lockbox(a, models)
 	}

@@ -60,35 +60,13 @@ func (l *loopSearch) planRoute(ctx context.Context) {
 	if l.named != nil || l.route != nil || l.loop.once() || l.byClass() {
 		return
 	}
-	depths := flatForecast
-	if l.axes > 2 {
-		depths = solidForecast
-	}
 	tiles, stop := ctx, func() {}
 	if !l.until.IsZero() && l.opts.Clock == nil { // contexts do not follow a test's clock
 		most := time.Duration(forecastPart * float64(l.until.Sub(l.clock())))
 		tiles, stop = context.WithTimeout(ctx, most)
 	}
 	defer stop()
-	var list []forecast
-	var possible []int64
-	for _, d := range l.loop.depths(depths, l.opts.MaxDepth) {
-		if _, err := l.loop.after(d); err != nil {
-			break
-		}
-		possible = append(possible, d)
-		if len(list) > 0 && pastTipping(list) {
-			continue
-		}
-		f, ok := l.forecast(ctx, tiles, d)
-		if !ok {
-			if len(list) == 0 {
-				return
-			}
-			continue
-		}
-		list = append(list, f)
-	}
+	list, possible := l.forecastDepths(ctx, tiles)
 	if len(list) == 0 {
 		return
 	}
@@ -97,6 +75,31 @@ func (l *loopSearch) planRoute(ctx context.Context) {
 		versions = append(versions, f.Version)
 	}
 	l.route = deep.Along(possible, versions)
+}
+
+// forecastDepths predicts one depth after the other, until others gain nothing. possible are all depths that fit into
+// the loop. Where the model tells nothing of the first there are no predictions.
+func (l *loopSearch) forecastDepths(ctx, tiles context.Context) (list []forecast, possible []int64) {
+	depths := flatForecast
+	if l.axes > 2 {
+		depths = solidForecast
+	}
+	for _, d := range l.loop.depths(depths, l.opts.MaxDepth) {
+		if _, err := l.loop.after(d); err != nil {
+			break
+		}
+		possible = append(possible, d)
+		if len(list) > 0 && pastTipping(list) {
+			continue
+		}
+		switch f, ok := l.forecast(ctx, tiles, d); {
+		case ok:
+			list = append(list, f)
+		case len(list) == 0:
+			return nil, nil
+		}
+	}
+	return list, possible
 }
 
 // pastTipping reports whether depths beyond those that were predicted gain nothing: memory does not bind the last

@@ -61,6 +61,8 @@ func PredictDepths(ctx context.Context, r DepthsRequest) ([]PredictedLoop, error
 	if err != nil {
 		return nil, nil // nothing runs
 	}
+	none, stop := context.WithCancel(ctx) // all tiles beside the seeds would take ten times as long
+	stop()
 	facts := analysis.Analyze(r.Bound.Program, r.Bound)
 	executions := executionsOf(r.Bound)
 	t := &tuning{subject: s, result: &Result{}, clock: time.Now}
@@ -84,7 +86,7 @@ func PredictDepths(ctx context.Context, r DepthsRequest) ([]PredictedLoop, error
 		case p.Single*p.Iterations < r.Least:
 			p.None = "it takes no longer than the prediction is worth"
 		default:
-			l.forecastSeeds(ctx)
+			l.forecastDepths(ctx, none)
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
@@ -130,26 +132,4 @@ func (l *loopSearch) predictedDepths() []PredictedDepth {
 	}
 	slices.SortFunc(list, func(a, b PredictedDepth) int { return cmp.Compare(a.Kernel.Depth, b.Kernel.Depth) })
 	return list
-}
-
-// forecastSeeds predicts the seeds of one depth after the other, as planRoute does, without the other tiles.
-func (l *loopSearch) forecastSeeds(ctx context.Context) {
-	none, stop := context.WithCancel(ctx)
-	stop()
-	depths := flatForecast
-	if l.axes > 2 {
-		depths = solidForecast
-	}
-	var list []forecast
-	for _, d := range l.loop.depths(depths, 0) {
-		if _, err := l.loop.after(d); err != nil || len(list) > 0 && pastTipping(list) {
-			return
-		}
-		switch f, ok := l.forecast(ctx, none, d); {
-		case ok:
-			list = append(list, f)
-		case len(list) == 0: // nothing is known of the device
-			return
-		}
-	}
 }

@@ -92,7 +92,12 @@ func Evaluate(ctx context.Context, h *HeldOut, commit string, log io.Writer) ([]
 	splits := h.splits()
 	if len(splits) == 0 {
 		return nil, fmt.Errorf("without %s nothing is judged, or nothing is left to learn from",
-			strings.Join(h.Leaving, ", "))
+			strings.Join(h.Wanted, ", "))
+	}
+	for _, s := range Splits {
+		if h.wants(s) && !slices.ContainsFunc(splits, func(x Split) bool { return x.Name == s.Name }) {
+			fmt.Fprintf(log, "note: no %s is left out: there is none, or nothing else to learn from\n", s.Name)
+		}
 	}
 	var rows []Row
 	for _, split := range splits {

@@ -22,7 +22,7 @@ import (
 type HeldOut struct {
 	All      []*predict.Examples
 	Folder   string   // where models are kept for other runs; "" keeps none
-	Leaving  []string // names of the splits that are wanted; nil for all
+	Wanted   []string // names of the splits that are wanted; nil for all
 	stencils map[string]int
 	partOf   map[string]map[*predict.Examples]string // by split
 	models   map[string]*heldOut                     // by split and part, and by what they were learned from
@@ -126,7 +126,7 @@ func (h *HeldOut) splits() []Split {
 }
 
 // wants reports whether a split is wanted.
-func (h *HeldOut) wants(s Split) bool { return h.Leaving == nil || slices.Contains(h.Leaving, s.Name) }
+func (h *HeldOut) wants(s Split) bool { return h.Wanted == nil || slices.Contains(h.Wanted, s.Name) }
 
 // parts returns the parts of a split that are left out, in the order of their kernels.
 func (h *HeldOut) parts(s Split) []string {
