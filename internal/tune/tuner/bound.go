@@ -27,7 +27,7 @@ const mostCopied = 2 << 30
 func (t *tuning) copyBound(ctx context.Context) error {
 	b := &t.result.Bound
 	b.BytesPerPoint = t.traffic() / t.updates()
-	if set := t.workingSet(); t.about.CacheBytes >= set {
+	if set := t.workingSet(t.calls); t.about.CacheBytes >= set {
 		b.None = fmt.Sprintf("the grids of a kernel (%s) fit in the caches (%s)", memory.Size(set),
 			memory.Size(t.about.CacheBytes))
 		if t.opts.Target.Fraction > 0 {
@@ -54,12 +54,12 @@ func (t *tuning) copyBound(ctx context.Context) error {
 	return nil
 }
 
-// workingSet returns the bytes of the grids that a call touches: the largest of all calls, since calls
+// workingSet returns the bytes of the grids that a call touches: the largest of some calls, since calls
 // are timed one by one.
-func (s *subject) workingSet() int64 {
+func (s *subject) workingSet(calls []*tunedCall) int64 {
 	facts := analysis.Analyze(s.bound.Program, s.bound)
 	var most int64
-	for _, call := range s.calls {
+	for _, call := range calls {
 		most = max(most, facts.Call(call.ir).WorkingSet)
 	}
 	return most

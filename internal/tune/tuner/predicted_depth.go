@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gridloom/gridloom/internal/compile/analysis"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/machine"
@@ -63,7 +62,6 @@ func PredictDepths(ctx context.Context, r DepthsRequest) ([]PredictedLoop, error
 	}
 	none, stop := context.WithCancel(ctx) // all tiles beside the seeds would take ten times as long
 	stop()
-	facts := analysis.Analyze(r.Bound.Program, r.Bound)
 	executions := executionsOf(r.Bound)
 	t := &tuning{subject: s, result: &Result{}, clock: time.Now}
 	var list []PredictedLoop
@@ -72,19 +70,20 @@ func PredictDepths(ctx context.Context, r DepthsRequest) ([]PredictedLoop, error
 			continue
 		}
 		p := PredictedLoop{Loop: loop.place(), Iterations: float64(loop.count) * executions[loop.Iterate]}
-		set := int64(0)
 		for _, c := range loop.calls {
-			set = max(set, facts.Call(c.ir).WorkingSet)
 			p.Single += c.bytes * float64(c.points) / (m.Memory.Bandwidth * 1e9)
+		}
+		if p.Single*p.Iterations < r.Least {
+			p.None = "it takes no longer than the prediction is worth"
+			list = append(list, p)
+			continue
 		}
 		l := &loopSearch{tuning: t, loop: loop, forecasts: map[int64][]prediction{}}
 		switch err := l.begin(); {
 		case err != nil: // its iterations cannot share a kernel
 			p.None = err.Error()
-		case m.Holding(set) != nil:
+		case m.Holding(s.workingSet(loop.calls)) != nil:
 			p.None = "the last cache keeps its grids"
-		case p.Single*p.Iterations < r.Least:
-			p.None = "it takes no longer than the prediction is worth"
 		default:
 			l.forecastDepths(ctx, none)
 			if ctx.Err() != nil {

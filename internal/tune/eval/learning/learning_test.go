@@ -205,6 +205,11 @@ func TestSuites(t *testing.T) {
 			t.Errorf("without %s, models learn from %s (%v)", part, got, err)
 		}
 	}
+	for _, name := range []string{"star-zyx-r1-a2m1", "star-zyx-r1"} {
+		if got := suiteOf(name); got != "" {
+			t.Errorf("%s is left out with %s", name, got)
+		}
+	}
 	if got := len(h.judged(suite)); got != 4 {
 		t.Errorf("%d kernels are left out", got)
 	}

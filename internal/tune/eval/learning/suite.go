@@ -7,10 +7,10 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/synth"
 )
 
-// Suites as they are left out.
+// Suites as they are left out. The programs of all others are synthetic: nobody uses them.
 const (
-	examplesSuite  = "examples" // of all programs that are in no other
-	syntheticSuite = "garvey"   // of programs that nobody uses
+	examplesSuite = "examples" // of all programs that are in none of gridloom synth
+	liftSuite     = "lift"
 )
 
 // suites are those of gridloom synth by the names of their programs.
@@ -30,9 +30,8 @@ func suiteOf(kernel string) string {
 	switch s, ok := suites()[program]; {
 	case !ok:
 		return examplesSuite
-	case s == syntheticSuite:
-		return ""
-	default:
-		return s
+	case s == liftSuite:
+		return liftSuite
 	}
+	return ""
 }
