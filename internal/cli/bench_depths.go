@@ -7,7 +7,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/ir"
-	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/tune/eval/contest"
@@ -35,17 +35,21 @@ Examples:
 	gridloom bench depths examples/heat3d.loom --device cpu --budget 20s`
 }
 
-// planAhead returns the plans that run takes where nothing is known of a program: by a model of the device, and with
-// kernels of several iterations.
-func planAhead(ctx context.Context, b *ir.Binding, t *target.Target) (single, deep schedule.Plan, err error) {
+// planAhead returns what run takes where nothing is known of a program: the plan of a model of the device, with kernels
+// of several iterations, or the usual one. It is nil where no model of the device is there.
+func planAhead(ctx context.Context, b *ir.Binding, t *target.Target) (*contest.TakenAhead, error) {
 	j := &engine.Job{Bound: b, Device: &engine.Device{Target: t}}
 	p, err := j.Model(ctx, "")
-	if err != nil || p == nil || p.Kernels == 0 {
-		return single, deep, err
+	if err != nil || p == nil {
+		return nil, err
 	}
-	single = j.Plan
+	if p.Kernels == 0 {
+		usual, err := lower.Plan(b.Program, j.Lowering())
+		return &contest.TakenAhead{Single: usual, Deep: usual, Usual: true}, err
+	}
+	single := j.Plan
 	_, err = j.Deepen(ctx, 0)
-	return single, j.Plan, err
+	return &contest.TakenAhead{Single: single, Deep: j.Plan}, err
 }
 
 // depthsBudget is what the search of a program may take if nobody says otherwise.

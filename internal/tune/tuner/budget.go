@@ -152,15 +152,16 @@ func (t *tuning) atBound(p schedule.Plan, seconds float64) bool {
 
 // finalCost is the likely time of what follows the search.
 func (t *tuning) finalCost() time.Duration {
-	plans, compiled := len(t.opts.Others)+3, 3 // the default, an expert's, and plain code or that for all sizes
+	plans, compiled := 3, 3 // the default, an expert's, and plain code or that for all sizes
 	switch {
 	case t.goesOn():
-		plans, compiled = len(t.opts.Others)+1, 1 // the default
+		plans, compiled = 1, 1 // the default
 	case len(t.kernels) == 1:
 		plans += maxFinalists
 	default:
 		plans++
 	}
+	plans, compiled = plans+len(t.opts.Others), compiled+len(t.opts.Others)
 	cost := t.compileCost(compiled*len(t.calls)) + time.Duration(plans*len(t.calls))*t.tryCost()
 	if len(t.loops) > 0 {
 		plans += mostSpanPlans

@@ -63,6 +63,36 @@ func TestBudgetIsForAll(t *testing.T) {
 	}
 }
 
+// Plans that are given are timed at the end as far as there is time, however short it is if they are needed, and it is
+// told why others are not.
+func TestOthersAtTheEnd(t *testing.T) {
+	for _, needed := range []bool{false, true} {
+		b := program(t, plane)
+		s := busy(newScripted(t, b, smooth))
+		o := options(s, b, 0)
+		o.Budget, o.OthersNeeded = 20*time.Second, needed
+		for _, text := range []string{"five[0:1]@1{family=loops,threads=1,block=4x0}", "five[0:1]@1{family=none}"} {
+			plan, err := schedule.ParsePlan(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.Others = append(o.Others, plan)
+		}
+		r := tune(t, o)
+		timed := slices.ContainsFunc(r.Contenders, func(c Contender) bool { return c.Plan == o.Others[0].String() })
+		reasons := map[string]string{}
+		for _, l := range r.LeftOut {
+			reasons[l.Plan] = l.Reason
+		}
+		if timed != needed || (reasons[o.Others[0].String()] == errNoTime.Error()) == needed {
+			t.Errorf("needed %v, timed %v: %v", needed, timed, reasons)
+		}
+		if why := reasons[o.Others[1].String()]; why == "" || needed && why == errNoTime.Error() {
+			t.Errorf("needed %v, a plan that does not fit: %q", needed, why)
+		}
+	}
+}
+
 // stuckLab is a Lab on which nothing ends before it is told to, once so many variants
 // were tried.
 type stuckLab struct {

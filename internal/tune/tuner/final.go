@@ -332,10 +332,13 @@ func (t *tuning) resultFromTrials() bool {
 	return true
 }
 
-// noteLeftOut notes the plans that there was no time for.
+// noteLeftOut tells of the plans that are not timed, and notes those that there was no time for.
 func (t *tuning) noteLeftOut(finalists []*finalist) {
 	var names []string
 	for _, r := range finalists {
+		if r.err != nil {
+			t.result.LeftOut = append(t.result.LeftOut, LeftOut{r.name, r.plan.String(), r.err.Error()})
+		}
 		if errors.Is(r.err, errNoTime) {
 			names = append(names, r.name)
 		}
@@ -384,7 +387,7 @@ func (t *tuning) finalists() []*finalist {
 	}
 	for i, p := range t.opts.Others {
 		if !slices.ContainsFunc(list, func(r *finalist) bool { return !r.naive && r.plan.String() == p.String() }) {
-			list = append(list, &finalist{name: fmt.Sprintf("other %d", i+1), plan: p})
+			list = append(list, &finalist{name: fmt.Sprintf("other %d", i+1), plan: p, needed: t.opts.OthersNeeded})
 		}
 	}
 	return list

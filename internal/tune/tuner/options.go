@@ -27,8 +27,9 @@ type Options struct {
 	Free        bool // search also what the source excludes
 	AnyIntegers bool // and values between powers of two
 	// Others are plans that are timed beside the best at the end, such as those
-	// that are best at other sizes.
-	Others []schedule.Plan
+	// that are best at other sizes. OthersNeeded has them timed however short the time is.
+	Others       []schedule.Plan
+	OthersNeeded bool
 
 	// Good are configurations that were good for this program at other sizes, or
 	// for similar ones, the best first.

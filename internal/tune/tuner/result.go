@@ -27,7 +27,8 @@ type Result struct {
 	Loops       []LoopResult   `json:"loops,omitempty"`
 	Advice      []Advice       `json:"advice,omitempty"` // of profiles within the search, and what came of it
 	Contenders  []Contender    `json:"contenders"`       // timed side by side at the end, the fastest first
-	Best        string         `json:"best"`             // the plan
+	LeftOut     []LeftOut      `json:"left_out,omitempty"`
+	Best        string         `json:"best"` // the plan
 	// Version is the version of the program that all this is of, if it is not the program as it is; Versions is what
 	// came of those that were tuned, the program as it is first.
 	Version  string          `json:"version,omitempty"`
@@ -48,6 +49,13 @@ type Result struct {
 
 	unfit   bool // no kernel of all statements of an iteration works
 	atBound bool // memory binds the best plan
+}
+
+// LeftOut is a plan that was to be timed beside the contenders, and why it was not.
+type LeftOut struct {
+	Name   string `json:"name"`
+	Plan   string `json:"plan"`
+	Reason string `json:"reason"`
 }
 
 // Idleness says in which part of the search the device had no variant to measure.

@@ -27,9 +27,16 @@ type DepthsOptions struct {
 	Large    bool              // sizes are such that the grids exceed the last cache
 	Have     []DepthsRow       // of earlier calls: what this commit has measured is left out
 	Each     func(DepthsRow) error
-	// Ahead returns the plans that are taken of a program before anything is measured: of kernels of single iterations,
-	// and with kernels of several where these are expected to be faster. Without any, or if it is nil, none are timed.
-	Ahead func(ctx context.Context, b *ir.Binding, t *target.Target) (single, deep schedule.Plan, err error)
+	// Ahead returns what is taken of a program before anything is measured; nil if nothing is. If Ahead is nil, none is
+	// timed.
+	Ahead func(ctx context.Context, b *ir.Binding, t *target.Target) (*TakenAhead, error)
+}
+
+// TakenAhead is what is taken of a program before anything is measured.
+type TakenAhead struct {
+	Single schedule.Plan // of kernels of single iterations
+	Deep   schedule.Plan // with kernels of several where these are expected to be faster
+	Usual  bool          // the usual plan, since the model knows nothing like the program
 }
 
 // DepthsRow is how many iterations share a kernel in the plan that tune finds for a program, and why not more.
@@ -69,12 +76,16 @@ type DepthsRow struct {
 type AheadPlan struct {
 	Plan  string `json:"plan"`
 	Depth int    `json:"depth"`
-	// OfBest is its speed, as a part of that of the best plan, with its 95 % interval; 0 if it does not work.
+	// Usual says that it is the usual plan, since the model knows nothing like the program.
+	Usual bool `json:"usual,omitempty"`
+	// OfBest is its speed, as a part of that of the best plan, with its 95 % interval; 0 if it was not timed, for the
+	// reason Failed.
 	OfBest     float64 `json:"of_best"`
 	OfBestLow  float64 `json:"of_best_low"`
 	OfBestHigh float64 `json:"of_best_high"`
 	// Single is that of the same plan without kernels of several iterations.
 	Single float64 `json:"single_of_best"`
+	Failed string  `json:"failed,omitempty"`
 }
 
 // DepthGain is what came of a depth in the search: how many times as fast an iteration is as by itself; 0 if
@@ -119,17 +130,17 @@ func (o *DepthsOptions) tune(ctx context.Context, p *ir.Program) (*DepthsRow, er
 		return nil, nil
 	}
 	fmt.Fprintf(o.Log, "%s, %s\n", row.Program, row.Sizes)
-	var ahead []schedule.Plan // single, deep
+	var ahead *TakenAhead
 	if o.Ahead != nil {
-		single, deep, err := o.Ahead(ctx, b, about.Target)
-		if err != nil {
+		if ahead, err = o.Ahead(ctx, b, about.Target); err != nil {
 			return nil, err
 		}
-		if single.String() != "" {
-			ahead = []schedule.Plan{single, deep}
-		}
 	}
-	r, err := o.run(ctx, lab, b, set, func(t *tuner.Options) { t.Others = ahead })
+	r, err := o.run(ctx, lab, b, set, func(t *tuner.Options) {
+		if ahead != nil {
+			t.Others, t.OthersNeeded = []schedule.Plan{ahead.Single, ahead.Deep}, true
+		}
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +150,7 @@ func (o *DepthsOptions) tune(ctx context.Context, p *ir.Program) (*DepthsRow, er
 		return nil, err
 	}
 	if ahead != nil {
-		row.Ahead = aheadOf(r, searched.Best, ahead[0].String(), ahead[1].String())
+		row.Ahead = aheadOf(r, searched.Best, ahead)
 	}
 	return row, nil
 }
@@ -160,24 +171,30 @@ func withoutOthers(r *tuner.Result) *tuner.Result {
 }
 
 // aheadOf compares the plans that were taken ahead with the best that the search has found.
-func aheadOf(r *tuner.Result, found, single, deep string) *AheadPlan {
+func aheadOf(r *tuner.Result, found string, taken *TakenAhead) *AheadPlan {
 	of := func(plan string) *tuner.Contender {
 		i := slices.IndexFunc(r.Contenders, func(c tuner.Contender) bool { return c.Plan == plan && c.Name != "plain" })
-		if i < 0 {
+		if i < 0 || len(r.Contenders[i].Times) == 0 {
 			return nil
 		}
 		return &r.Contenders[i]
 	}
-	a := &AheadPlan{Plan: deep, Depth: depthOf(deep)}
+	deep := taken.Deep.String()
+	a := &AheadPlan{Plan: deep, Depth: depthOf(deep), Usual: taken.Usual}
 	best := of(found)
 	if best == nil {
+		a.Failed = "the search has found no plan to compare it with"
 		return a
 	}
-	if c := of(deep); c != nil && len(c.Times) > 0 {
+	if c := of(deep); c != nil {
 		ratio, interval := measure.Ratio(best.Times, c.Times)
 		a.OfBest, a.OfBestLow, a.OfBestHigh = ratio, interval[0], interval[1]
+	} else if i := slices.IndexFunc(r.LeftOut, func(l tuner.LeftOut) bool { return l.Plan == deep }); i >= 0 {
+		a.Failed = r.LeftOut[i].Reason
+	} else {
+		a.Failed = "it was not timed"
 	}
-	if c := of(single); c != nil && len(c.Times) > 0 {
+	if c := of(taken.Single.String()); c != nil {
 		a.Single, _ = measure.Ratio(best.Times, c.Times)
 	}
 	return a
@@ -339,6 +356,12 @@ func WriteDepths(w io.Writer, rows []DepthsRow) {
 		ahead := "-"
 		if a := r.Ahead; a != nil {
 			ahead = fmt.Sprintf("%.2f, depth %d", a.OfBest, a.Depth)
+			switch {
+			case a.Failed != "":
+				ahead = "not timed: " + a.Failed
+			case a.Usual:
+				ahead += ", usual"
+			}
 		}
 		fmt.Fprintf(w, "| %s | %s | %s | %s | %.2f | %s | %s | %s |\n", r.Program, r.DType, r.Sizes, r.depthText(),
 			r.Gain, interval, ahead, r.Reason())

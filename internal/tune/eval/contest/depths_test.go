@@ -138,15 +138,34 @@ func TestDepthsRow(t *testing.T) {
 	if want := plan + ";body[0:2]@4{family=pipe}"; own.Best != want || len(own.Contenders) != 4 {
 		t.Errorf("the search has found %s of %d plans", own.Best, len(own.Contenders))
 	}
-	if got, want := aheadOf(timed, own.Best, "s[0:1]@1{family=cells}", timed.Best), (AheadPlan{
-		timed.Best, 3, 2, 1.96, 2.04, 0.5}); got.Plan != want.Plan || got.Depth != want.Depth ||
-		math.Abs(got.OfBest-want.OfBest) > 0.01 || math.Abs(got.Single-want.Single) > 0.02 ||
-		got.OfBestLow > got.OfBest || got.OfBestHigh < got.OfBest {
+	taken := func(single, deep string) *TakenAhead {
+		var a TakenAhead
+		var err error
+		if a.Single, err = schedule.ParsePlan(single); err != nil {
+			t.Fatal(err)
+		}
+		if a.Deep, err = schedule.ParsePlan(deep); err != nil {
+			t.Fatal(err)
+		}
+		return &a
+	}
+	if got := aheadOf(timed, own.Best, taken("s[0:1]@1{family=cells}", timed.Best)); got.Plan != timed.Best ||
+		got.Depth != 3 || math.Abs(got.OfBest-2) > 0.01 || math.Abs(got.Single-0.5) > 0.02 || got.Failed != "" ||
+		got.OfBestLow > got.OfBest || got.OfBestHigh < got.OfBest || got.Usual {
 		t.Errorf("ahead: %+v", got)
 	}
-	if got := aheadOf(timed, own.Best, "none", "s[0:1]@1{};body[0:2]@5{}"); got.OfBest != 0 ||
-		got.Single != 0 || got.Depth != 5 {
+	unknown := taken("s[0:1]@1{family=loops}", "s[0:1]@1{family=loops};body[0:2]@5{family=pipe}")
+	unknown.Usual = true
+	if got := aheadOf(timed, own.Best, unknown); got.OfBest != 0 || got.Single != 0 || got.Depth != 5 || !got.Usual ||
+		got.Failed != "it was not timed" {
+		t.Errorf("what was not timed: %+v", got)
+	}
+	timed.LeftOut = []tuner.LeftOut{{Name: "other 2", Plan: unknown.Deep.String(), Reason: "too large"}}
+	if got := aheadOf(timed, own.Best, unknown); got.OfBest != 0 || got.Failed != "too large" {
 		t.Errorf("what does not work: %+v", got)
+	}
+	if got := aheadOf(timed, "none", unknown); !strings.Contains(got.Failed, "found no plan") {
+		t.Errorf("nothing to compare with: %+v", got)
 	}
 	fused := tuner.LoopResult{Loop: "body[0:2]", Stopped: "the time is over", Depths: []tuner.DepthResult{
 		{Depth: 1, Seconds: 1, Gain: 1},
@@ -197,9 +216,9 @@ copyout v;
 		Search:   Search{Trials: 1, Open: OpenDevice("cpu", 0), Commit: "c", Log: io.Discard},
 		Programs: []*ir.Program{bad, once.In(arith.Contract)}, Set: map[string]string{"M": "12", "N": "17"},
 		Each: func(r DepthsRow) error { return MergeDepths(path, r) },
-		Ahead: func(context.Context, *ir.Binding, *target.Target) (single, deep schedule.Plan, err error) {
-			single, err = schedule.ParsePlan("s[0:1]@1{family=loops,threads=1,block=4x0}")
-			return single, single, err
+		Ahead: func(context.Context, *ir.Binding, *target.Target) (*TakenAhead, error) {
+			plan, err := schedule.ParsePlan("s[0:1]@1{family=loops,threads=1,block=4x0}")
+			return &TakenAhead{Single: plan, Deep: plan}, err
 		},
 	}
 	rows, err := Depths(t.Context(), o)
