@@ -43,13 +43,19 @@ func planAhead(ctx context.Context, b *ir.Binding, t *target.Target) (*contest.T
 	if err != nil || p == nil {
 		return nil, err
 	}
-	if p.Kernels == 0 {
-		usual, err := lower.Plan(b.Program, j.Lowering())
-		return &contest.TakenAhead{Single: usual, Deep: usual, Usual: true}, err
-	}
 	single := j.Plan
-	_, err = j.Deepen(ctx, 0)
-	return &contest.TakenAhead{Single: single, Deep: j.Plan}, err
+	if j.Origin == engine.Usual {
+		if single, err = lower.Plan(b.Program, j.Lowering()); err != nil {
+			return nil, err
+		}
+	}
+	deep := single
+	if added, err := j.Deepen(ctx, 0); err != nil {
+		return nil, err
+	} else if len(added) > 0 {
+		deep = j.Plan
+	}
+	return &contest.TakenAhead{Single: single, Deep: deep, Usual: p.Kernels == 0}, nil
 }
 
 // depthsBudget is what the search of a program may take if nobody says otherwise.

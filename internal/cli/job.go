@@ -330,8 +330,13 @@ func (j *job) predict() error {
 	if j.Quiet {
 		return nil
 	}
-	if p.Kernels > 0 {
+	if p.Kernels > 0 || p.Locals.Fuse() || len(deep) > 0 {
 		fmt.Fprintf(j.stderr, "plan by prediction: %s\n", j.Job.Plan.WithFission(j.Version))
+	}
+	if p.Locals.Fuse() && measured == "" {
+		j.note(localsText(p.Locals))
+	}
+	if p.Kernels > 0 {
 		if measured == "" {
 			measured = fmt.Sprintf("nothing was measured: such plans have %s%s", expectationText(p.Expected),
 				learnedOnText(p.LearnedOn))

@@ -5,7 +5,9 @@ import (
 	"strings"
 
 	"github.com/gridloom/gridloom/internal/engine"
+	"github.com/gridloom/gridloom/internal/run/quantity"
 	"github.com/gridloom/gridloom/internal/tune/predict"
+	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
 type predictCmd struct {
@@ -54,7 +56,7 @@ func (c *predictCmd) Run(a *app) error {
 		return err
 	}
 	if c.Depths {
-		return c.depths(a, b, t)
+		return c.depths(a, b, t, v.Plan)
 	}
 	list, err := engine.Predict(a.ctx, engine.PredictRequest{
 		Bound: b, Target: t, Plan: v.Plan, Model: c.Model, Top: c.Top, Why: reasons, Lower: c.Lower,
@@ -64,6 +66,9 @@ func (c *predictCmd) Run(a *app) error {
 	}
 	if c.JSON {
 		return a.printJSON(list)
+	}
+	if len(list) > 0 && list[0].Locals != nil {
+		a.row("%s", localsText(list[0].Locals))
 	}
 	for i := range list {
 		printPredicted(a, &list[i])
@@ -99,6 +104,17 @@ func printPredicted(a *app, p *engine.Predicted) {
 		a.row("  warning: it is unlike all that the model has learned from; gridloom tune measures")
 	}
 	a.row("  first picks like this one have %s%s", expectationText(p.Expected), learnedOnText(p.LearnedOn))
+}
+
+// localsText words what is predicted for local grids.
+func localsText(p *tuner.PredictedLocals) string {
+	ways := [2]string{"stored between kernels", "computed where they are read"}
+	seconds := [2]float64{p.Stored, p.Fused}
+	if p.Fuse() {
+		ways[0], ways[1], seconds[0], seconds[1] = ways[1], ways[0], seconds[1], seconds[0]
+	}
+	return fmt.Sprintf("local grids are %s: that is predicted to take %s at least, and %s if they are %s",
+		ways[0], quantity.Time(seconds[0]), quantity.Time(seconds[1]), ways[1])
 }
 
 // expectationText words an expected fraction.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/run/quantity"
 	"github.com/gridloom/gridloom/internal/run/target"
@@ -14,6 +15,7 @@ type predictedDepth struct {
 	Depth      int     `json:"depth"`
 	Seconds    float64 `json:"seconds_per_iteration"`
 	Bottleneck string  `json:"bottleneck"`
+	Rough      bool    `json:"rough,omitempty"` // the seconds may be far off
 	// Taken says that run takes it without a search, for long loops.
 	Taken bool `json:"taken"`
 }
@@ -28,8 +30,8 @@ type predictedLoop struct {
 }
 
 // depths prints what the cost model predicts for kernels of several iterations.
-func (c *predictCmd) depths(a *app, b *ir.Binding, t *target.Target) error {
-	loops, err := engine.Depths(a.ctx, b, t)
+func (c *predictCmd) depths(a *app, b *ir.Binding, t *target.Target, plan schedule.Plan) error {
+	loops, err := engine.Depths(a.ctx, b, t, plan)
 	if err != nil {
 		return err
 	}
@@ -44,8 +46,11 @@ func (c *predictCmd) depths(a *app, b *ir.Binding, t *target.Target) error {
 		a.row("%s: an iteration by kernels of its own takes %s at least", l.Loop, quantity.Time(l.Single))
 		for _, d := range l.Depths {
 			taken := ""
-			if d.Taken {
+			switch {
+			case d.Taken:
 				taken = "; run takes it for long loops"
+			case d.Rough:
+				taken = "; a rough prediction"
 			}
 			a.row("  %s an iteration, bound by %s%s: %s", quantity.Time(d.Seconds), d.Bottleneck, taken, d.Kernel)
 		}
@@ -67,7 +72,7 @@ func depthsOf(p *tuner.PredictedLoop) predictedLoop {
 	for i := range p.Depths {
 		d := &p.Depths[i]
 		l.Depths = append(l.Depths, predictedDepth{d.Kernel.String(), d.Kernel.Depth, d.Seconds, string(d.Class),
-			d == sure})
+			d.Rough, d == sure})
 	}
 	return l
 }

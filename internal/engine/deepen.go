@@ -16,8 +16,15 @@ import (
 const LeastDeepened = 10
 
 // Depths are what the cost model predicts for the innermost loops of a program on a target, which need not be there.
-func Depths(ctx context.Context, b *ir.Binding, t *target.Target) ([]tuner.PredictedLoop, error) {
-	return tuner.PredictDepths(ctx, tuner.DepthsRequest{Bound: b, Target: t, Workers: runtime.GOMAXPROCS(0)})
+// Kernels of several iterations are set against those of single ones that the plan has.
+func Depths(ctx context.Context, b *ir.Binding, t *target.Target, plan schedule.Plan) ([]tuner.PredictedLoop, error) {
+	list, err := tuner.PredictDepths(ctx, tuner.DepthsRequest{
+		Bound: b, Target: t, Plan: plan, Workers: runtime.GOMAXPROCS(0),
+	})
+	if err != nil && ctx.Err() == nil {
+		return nil, BadPlan(plan, err)
+	}
+	return list, err
 }
 
 // Deepened is a kernel of several iterations in the plan of a job, and the loop that it is of.
@@ -26,16 +33,17 @@ type Deepened struct {
 	Loop tuner.PredictedLoop
 }
 
-// Deepen adds to a plan by prediction, which says nothing of several iterations, the kernels of several that the cost
-// model takes for faster than any of one can be (tuner.PredictedLoop.Sure), as far as the job fits with them. The plan
-// without them stands by. It returns what it has added. Loops that take less than some seconds by single iterations are
-// left alone, and where pauses are short, no kernel has more iterations.
+// Deepen adds to a plan by prediction, which says nothing of several iterations, or to the usual one, the kernels of
+// several that the cost model takes for faster than its own can be (tuner.PredictedLoop.Sure), as far as the job fits
+// with them. The plan without them stands by. It returns what it has added. Loops that take less than some seconds by
+// single iterations are left alone, and where pauses are short, no kernel has more iterations.
 func (j *Job) Deepen(ctx context.Context, least float64, pauses ...Pause) ([]Deepened, error) {
-	if j.Origin != Modelled || j.hasSpans() {
+	if j.Origin != Modelled && j.Origin != Usual || j.Device.Reference() || j.hasSpans() {
 		return nil, nil
 	}
 	loops, err := tuner.PredictDepths(ctx, tuner.DepthsRequest{
-		Bound: j.Bound, Target: j.Device.Target, Free: j.Free, Least: least, Workers: runtime.GOMAXPROCS(0),
+		Bound: j.Bound, Target: j.Device.Target, Free: j.Free, Plan: j.Plan, Least: least,
+		Workers: runtime.GOMAXPROCS(0),
 	})
 	if err != nil {
 		return nil, err
@@ -55,7 +63,7 @@ func (j *Job) Deepen(ctx context.Context, least float64, pauses ...Pause) ([]Dee
 		}
 	}
 	if len(list) > 0 {
-		j.Next = append([]schedule.Plan{before}, j.Next...)
+		j.Next, j.Origin = append([]schedule.Plan{before}, j.Next...), Modelled
 	}
 	return list, nil
 }

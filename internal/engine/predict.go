@@ -13,6 +13,7 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/predict"
 	"github.com/gridloom/gridloom/internal/tune/session"
+	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
 // PredictRequest asks what a model expects of a program's kernels on a target, which need not be there.
@@ -40,6 +41,9 @@ type Predicted struct {
 	LearnedOn []string            `json:"learned_on,omitempty"`
 	Expected  predict.Expectation `json:"first_pick"`
 	Seconds   float64             `json:"seconds"` // that ranking took
+	// Locals is what the cost model predicts for the program's local grids, where the plan leaves that open. The kernel
+	// is one of the way that is chosen.
+	Locals *tuner.PredictedLocals `json:"local_grids,omitempty"`
 	// Lowered are the candidates that were ranked again, and what that took.
 	Lowered        int     `json:"lowered,omitempty"`
 	LoweredSeconds float64 `json:"lowered_seconds,omitempty"`
@@ -122,18 +126,41 @@ func (j *Job) Model(ctx context.Context, path string) (*Prediction, error) {
 	if m == nil || err != nil {
 		return nil, err
 	}
-	usual, err := lower.Plan(j.Bound.Program, j.Lowering())
-	if err != nil {
-		return nil, err
-	}
 	fits := func(plan schedule.Plan) bool {
 		one := *j
 		one.Plan = plan
 		return one.Fits() == nil
 	}
-	plans, p, err := byModel(ctx, m, j.Bound, j.Device.Target, j.Plan, usual, 1+predict.StandBy, fits)
-	if p != nil && p.Kernels > 0 {
+	stays := j.Plan
+	locals, err := settleLocals(j.Bound, j.Device.Target, &stays)
+	if err != nil {
+		return nil, err
+	}
+	if locals.Fuse() && !fits(stays) {
+		stays, locals = j.Plan, nil
+	}
+	one := *j
+	one.Plan = stays
+	usual, err := lower.Plan(j.Bound.Program, one.Lowering())
+	if err != nil {
+		return nil, err
+	}
+	plans, p, err := byModel(ctx, m, j.Bound, j.Device.Target, stays, usual, 1+predict.StandBy, fits)
+	if p == nil || err != nil {
+		return nil, err
+	}
+	if p.Locals = locals; p.Kernels > 0 || locals.Fuse() {
 		j.Plan, j.Next, j.Origin = plans[0], plans[1:], Modelled
+	}
+	return p, nil
+}
+
+// settleLocals adds to a plan what becomes of local grids by the cost model's prediction, which it returns; nil if
+// there is nothing to choose.
+func settleLocals(b *ir.Binding, t *target.Target, plan *schedule.Plan) (*tuner.PredictedLocals, error) {
+	p, err := tuner.PredictLocals(b, t, *plan)
+	if p.Fuse() {
+		*plan = lower.WithLocalGrids(*plan, lower.FusedGrids)
 	}
 	return p, err
 }
@@ -181,8 +208,9 @@ func byModel(ctx context.Context, m *predict.Model, b *ir.Binding, t *target.Tar
 
 // Prediction is what is expected of a plan that a model has chosen.
 type Prediction struct {
-	Kernels  int // whose configurations it has chosen
-	Far      int // that are unlike all that the model has learned from
+	Kernels  int                    // whose configurations it has chosen
+	Locals   *tuner.PredictedLocals // by the cost model; nil if there was nothing to choose
+	Far      int                    // that are unlike all that the model has learned from
 	Expected predict.Expectation
 	// LearnedOn are the processors that the model has learned on, if it has not seen this machine.
 	LearnedOn []string
@@ -214,6 +242,10 @@ func Predict(ctx context.Context, r PredictRequest) ([]Predicted, error) {
 	if m == nil {
 		return nil, noModel("model")
 	}
+	locals, err := settleLocals(r.Bound, r.Target, &r.Plan)
+	if err != nil {
+		return nil, BadPlan(r.Plan, err)
+	}
 	kernels, err := predict.KernelsOf(r.Bound, r.Target, r.Plan)
 	if err != nil {
 		return nil, BadPlan(r.Plan, err)
@@ -224,7 +256,7 @@ func Predict(ctx context.Context, r PredictRequest) ([]Predicted, error) {
 		ranked := m.Rank(k)
 		p := Predicted{
 			Kernel: k.ID, Candidates: len(ranked), Expected: m.Expected(), Seconds: time.Since(began).Seconds(),
-			LearnedOn: elsewhere(m, r.Target),
+			LearnedOn: elsewhere(m, r.Target), Locals: locals,
 		}
 		if r.Lower > 0 && m.Second != nil {
 			began, p.Lowered = time.Now(), min(r.Lower, len(ranked))

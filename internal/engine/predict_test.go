@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -292,7 +293,14 @@ copyout u;
 	if again, err := j.Deepen(t.Context(), 0); err != nil || again != nil {
 		t.Errorf("a plan with such kernels has others: %+v, %v", again, err)
 	}
-	usual, full := paperJob(t, "h200", source), modelled(source)
+	// Where a model knows nothing of the kernels, the usual ones have one beside them, too.
+	usual := paperJob(t, "h200", source)
+	if list, err := usual.Deepen(t.Context(), LeastDeepened); err != nil || len(list) != 1 || !usual.hasSpans() ||
+		usual.Origin != Modelled || usual.Fits() != nil || len(usual.Next) != 1 || usual.Next[0].String() != "" {
+		t.Errorf("the usual plan: %+v, %v: %s", list, err, usual.Plan)
+	}
+	chosen, full := paperJob(t, "h200", source), modelled(source)
+	chosen.Origin = Chosen
 	full.Device.Memory = 5 * 8192 * 8192 * 8 / 2 // two grids, and half of one that is spare
 	for name, x := range map[string]struct {
 		job   *Job
@@ -300,13 +308,72 @@ copyout u;
 	}{
 		"a short loop":       {modelled(strings.Replace(source, "T = 100000", "T = 100", 1)), 0},
 		"every iteration":    {modelled(source), 1},
-		"what was not asked": {usual, 0},
+		"what was not asked": {chosen, 0},
 		"a full memory":      {full, 0},
 	} {
 		plan := x.job.Plan.String()
 		list, err := x.job.Deepen(t.Context(), LeastDeepened, Pause{}, Pause{Iterations: x.pause})
 		if list != nil || err != nil || x.job.Plan.String() != plan {
 			t.Errorf("%s: %+v, %v", name, list, err)
+		}
+	}
+}
+
+// Local grids that many cells would move through memory for are computed where they are read, where nothing was
+// measured and a plan says nothing of them. They stay stored where that repeats much arithmetic.
+func TestLocalGridsByPrediction(t *testing.T) {
+	const source = `
+parameter M = 8192, N = 8192;
+iterator j, i;
+double u[M,N], next[M,N];
+stencil smooth (out, in) {
+  double a[M,N], b[M,N];
+  a[j][i] = 0.3*in[j][i] + 0.7*in[j][i+1];
+  b[j][i] = 0.6*a[j][i-1] + 0.4*a[j][i] - in[j][i];
+  out[j][i] = TERMS;
+}
+iterate 100 { smooth (next, u); swap (next, u); }
+copyout u;
+`
+	light := strings.Replace(source, "TERMS", "0.2*b[j][i] + 0.9*b[j+1][i]", 1)
+	var terms []string
+	for y := -3; y <= 3; y++ {
+		for x := -3; x <= 3; x++ {
+			terms = append(terms, fmt.Sprintf("exp(b[j%+d][i%+d])", y, x))
+		}
+	}
+	heavy := strings.Replace(source, "TERMS", strings.Join(terms, " + "), 1)
+	heavy = strings.Replace(heavy, "- in[j][i];", "- sin(in[j][i]);", 1)
+	j := paperJob(t, "h200", light)
+	p, err := j.Model(t.Context(), "")
+	if err != nil || !p.Locals.Fuse() || p.Locals.Fused >= p.Locals.Stored || j.Origin != Modelled ||
+		len(j.Plan.Kernels) != 1 || !strings.HasPrefix(j.Plan.String(), "smooth[0:3]@1{") || j.Fits() != nil {
+		t.Fatalf("%+v, %v: %s", p, err, j.Plan)
+	}
+	// The sizes tell: each of the stored grids moves in and out.
+	if ratio := p.Locals.Stored / p.Locals.Fused; ratio < 2 || ratio > 5 {
+		t.Errorf("%+v", p.Locals)
+	}
+	list, err := Predict(t.Context(), PredictRequest{Bound: j.Bound, Target: j.Device.Target, Top: 1, Why: 1})
+	if err != nil || len(list) != 1 || list[0].Kernel != "smooth[0:3]" || !list[0].Locals.Fuse() {
+		t.Errorf("%+v, %v", list, err)
+	}
+	for name, x := range map[string]struct{ source, plan string }{
+		"much arithmetic":  {heavy, ""},
+		"small grids":      {strings.ReplaceAll(light, "8192", "256"), ""},
+		"the plan says so": {light, "local=stored"},
+		"it names kernels": {light, "smooth[0:1]@1{family=cells}"},
+	} {
+		j := paperJob(t, "h200", x.source)
+		if j.Plan, err = schedule.ParsePlan(x.plan); err != nil {
+			t.Fatal(err)
+		}
+		p, err := j.Model(t.Context(), "")
+		if err != nil || p.Locals.Fuse() || strings.Contains(j.Plan.String(), "smooth[0:3]@1") {
+			t.Errorf("%s: %+v, %v: %s", name, p, err, j.Plan)
+		}
+		if name == "much arithmetic" && (p.Locals == nil || p.Locals.Fused <= p.Locals.Stored) {
+			t.Errorf("%s: %+v", name, p.Locals)
 		}
 	}
 }

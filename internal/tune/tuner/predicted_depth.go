@@ -3,11 +3,13 @@ package tuner
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
@@ -23,13 +25,14 @@ type PredictedDepth struct {
 	After   int64           // iterations that have to follow one by one
 	Seconds float64         // of an iteration, predicted
 	Class   costmodel.Class // what binds the kernel
+	// Rough says that the seconds may be far off, by the family of the kernel.
+	Rough bool
 }
 
 // PredictedLoop is what the cost model predicts for an innermost loop.
 type PredictedLoop struct {
 	Loop string // as plans name it: body[0:2]
-	// Single are the seconds of an iteration by kernels of its own that move each element of their grids once, as fast
-	// as memory is.
+	// Single are the seconds of an iteration by kernels of its own at least (costmodel.Least).
 	Single     float64
 	Iterations float64          // over all executions
 	Depths     []PredictedDepth // of each the best; the least first
@@ -41,6 +44,8 @@ type DepthsRequest struct {
 	Bound  *ir.Binding
 	Target *target.Target
 	Free   bool // as of Options
+	// Plan is of kernels of single iterations, which those of several are set against; empty is the usual one.
+	Plan schedule.Plan
 	// Least are the seconds that a loop takes at least by single iterations, as fast as memory is: less is not worth
 	// the prediction, which takes some seconds.
 	Least   float64
@@ -63,6 +68,7 @@ func PredictDepths(ctx context.Context, r DepthsRequest) ([]PredictedLoop, error
 	none, stop := context.WithCancel(ctx) // all tiles beside the seeds would take ten times as long
 	stop()
 	executions := executionsOf(r.Bound)
+	var single *kernel.Module // is lowered for loops that are long enough
 	t := &tuning{subject: s, result: &Result{}, clock: time.Now}
 	var list []PredictedLoop
 	for _, loop := range s.loops {
@@ -78,6 +84,20 @@ func PredictDepths(ctx context.Context, r DepthsRequest) ([]PredictedLoop, error
 			list = append(list, p)
 			continue
 		}
+		if single == nil {
+			if single, err = lower.Program(r.Bound.Program, r.Target.Lowering(r.Bound, r.Plan)); err != nil {
+				return nil, err
+			}
+		}
+		least := 0.0
+		for _, c := range loop.calls {
+			s, err := costmodel.Least(single.Calls[c.ir], r.Bound, m)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", c.name, err)
+			}
+			least += s
+		}
+		p.Single = max(p.Single, least)
 		l := &loopSearch{tuning: t, loop: loop, forecasts: map[int64][]prediction{}}
 		switch err := l.begin(); {
 		case err != nil: // its iterations cannot share a kernel
@@ -102,13 +122,18 @@ func PredictDepths(ctx context.Context, r DepthsRequest) ([]PredictedLoop, error
 // the model errs, and single iterations may share what caches keep.
 const sure = 0.85
 
+// roughFamily is the family of which the cost model's seconds are between 0.6 and 1.6 of what was measured: it was
+// fitted to others (docs/performance-log.md, "Depths without a search").
+const roughFamily = "planes"
+
 // Sure returns the depth that is predicted to be the fastest per iteration, if it is faster than single iterations can
 // be; nil if there is none. A run that stops every so many iterations has no deeper one; 0 is never.
 func (p *PredictedLoop) Sure(pause int64) *PredictedDepth {
 	var best *PredictedDepth
 	for i := range p.Depths {
 		d := &p.Depths[i]
-		if (pause == 0 || int64(d.Kernel.Depth)+d.After <= pause) && (best == nil || d.Seconds < best.Seconds) {
+		fits := pause == 0 || int64(d.Kernel.Depth)+d.After <= pause
+		if fits && !d.Rough && (best == nil || d.Seconds < best.Seconds) {
 			best = d
 		}
 	}
@@ -118,7 +143,8 @@ func (p *PredictedLoop) Sure(pause int64) *PredictedDepth {
 	return best
 }
 
-// predictedDepths returns the best of each depth that was predicted.
+// predictedDepths returns the best of each depth that was predicted, of families that the model knows well if there are
+// any.
 func (l *loopSearch) predictedDepths() []PredictedDepth {
 	var list []PredictedDepth
 	for depth, p := range l.forecasts {
@@ -126,8 +152,15 @@ func (l *loopSearch) predictedDepths() []PredictedDepth {
 		if err != nil || math.IsInf(p[0].seconds, 1) {
 			continue
 		}
-		list = append(list, PredictedDepth{l.loop.kernel(depth, p[0].config), after, p[0].seconds / float64(depth),
-			p[0].class})
+		best := p[0]
+		if i := slices.IndexFunc(p, func(x prediction) bool { return x.config.Family != roughFamily }); i >= 0 &&
+			!math.IsInf(p[i].seconds, 1) {
+			best = p[i]
+		}
+		list = append(list, PredictedDepth{
+			l.loop.kernel(depth, best.config), after, best.seconds / float64(depth), best.class,
+			best.config.Family == roughFamily,
+		})
 	}
 	slices.SortFunc(list, func(a, b PredictedDepth) int { return cmp.Compare(a.Kernel.Depth, b.Kernel.Depth) })
 	return list

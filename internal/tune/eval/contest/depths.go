@@ -357,8 +357,8 @@ func WriteDepths(w io.Writer, rows []DepthsRow) {
 		if a := r.Ahead; a != nil {
 			ahead = fmt.Sprintf("%.2f, depth %d", a.OfBest, a.Depth)
 			switch {
-			case a.Failed != "":
-				ahead = "not timed: " + a.Failed
+			case a.OfBest == 0:
+				ahead = "not timed"
 			case a.Usual:
 				ahead += ", usual"
 			}

@@ -1,0 +1,83 @@
+package tuner
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/machine"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/target"
+	"github.com/gridloom/gridloom/internal/tune/costmodel"
+	"github.com/gridloom/gridloom/internal/tune/measure"
+)
+
+// PredictedLocals is what the cost model predicts for the two ways to carry out a program that has local grids. Nothing
+// of it was measured.
+type PredictedLocals struct {
+	// Stored are the seconds that all runs of its calls take at least with local grids stored between kernels, and
+	// Fused those with each of their cells computed where it is read (costmodel.Least).
+	Stored float64 `json:"stored_seconds"`
+	Fused  float64 `json:"fused_seconds"`
+}
+
+// fusedPart is the part of the time with stored local grids that the fused ones may take to be chosen without a
+// measurement: both times are the least that there can be, and kernels of more statements stay farther from it.
+const fusedPart = 0.6
+
+// Fuse reports whether local grids should be computed where they are read.
+func (p *PredictedLocals) Fuse() bool { return p != nil && p.Fused < fusedPart*p.Stored }
+
+// PredictLocals predicts both ways with the usual kernels of a plan. It returns nil where there is no choice: the plan
+// says what becomes of local grids, or names kernels; the program has none that could be fused; nothing is known of how
+// fast the target is; or the last cache keeps all grids, of which the cost model knows nothing.
+func PredictLocals(b *ir.Binding, t *target.Target, plan schedule.Plan) (*PredictedLocals, error) {
+	m := machine.Described(t.Machine)
+	if _, said := lower.LocalGrids(plan); said || len(plan.Kernels) > 0 || t.Kind() != lower.GPU || m == nil ||
+		m.GPU == nil || m.Memory.Bandwidth == 0 || m.Peak.F32 == 0 {
+		return nil, nil
+	}
+	s, err := splitSubject(b, measure.About{Target: t}, false)
+	if err != nil || m.Holding(s.workingSet(s.calls)) != nil {
+		return nil, nil
+	}
+	var p PredictedLocals
+	before := ""
+	for _, way := range []struct {
+		word    string
+		seconds *float64
+	}{{lower.StoredGrids, &p.Stored}, {lower.FusedGrids, &p.Fused}} {
+		o := t.Lowering(b, lower.WithLocalGrids(plan, way.word))
+		full, err := lower.Plan(b.Program, o)
+		if err != nil || full.String() == before {
+			return nil, nil // there are no local grids, or none that could be fused
+		}
+		before = full.String()
+		if *way.seconds, err = leastOf(b, o, m); err != nil {
+			return nil, err
+		}
+	}
+	return &p, nil
+}
+
+// leastOf returns the seconds that all runs of a program's calls take at least.
+func leastOf(b *ir.Binding, o lower.Options, m *machine.Machine) (float64, error) {
+	module, err := lower.Program(b.Program, o)
+	if err != nil {
+		return 0, err
+	}
+	runs := runsOf(b)
+	sum, errs := 0.0, []error{}
+	for _, call := range b.Program.Calls {
+		if runs[call] == 0 {
+			continue
+		}
+		s, err := costmodel.Least(module.Calls[call], b, m)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", call.Name, err))
+		}
+		sum += runs[call] * s
+	}
+	return sum, errors.Join(errs...)
+}
