@@ -16,18 +16,22 @@ type benchGarvey struct {
 	Kernel     []string `help:"Only these synthetic kernels: dense-zyx-r1 and so on." placeholder:"NAME"`
 	Size       int64    `default:"256" help:"Cells of the grids on each axis. Default: 256." placeholder:"N"`
 	Seeds      int      `default:"50" help:"Searches at random. Default: 50." placeholder:"N"`
+	Samples    string   `help:"Also judge forests at other sizes and shapes and with more arithmetic, on the samples in this folder (gridloom record garvey --exhaustive --one-in)." placeholder:"DIR"`
 	Techniques string   `help:"Also judge forests that choose the technique of loading, on the recordings of gridloom record garvey in this folder." placeholder:"DIR"`
 }
 
 func (c *benchGarvey) Help() string {
 	return `Compares grouped searches with random sampling and with an expert's search, as Garvey 2018 does in Tables 3 and
-7, on spaces of synthetic kernels that were recorded exhaustively. With --techniques it judges the paper's forests, too, each without the kernel that they choose for.
+7, on spaces of synthetic kernels that were recorded exhaustively. With --samples it judges the paper's forests at
+other sizes and shapes and with more arithmetic (Tables 9 to 11), on samples of spaces, and with --techniques on
+recordings of all kernels, each without the kernel that they choose for.
 
 Examples:
 
 	gridloom record garvey --exhaustive --recordings exhaustive
 	gridloom bench garvey --recordings exhaustive --json garvey.json
-	gridloom bench garvey --recordings exhaustive --techniques bench/recordings/garvey`
+	gridloom bench garvey --recordings exhaustive --techniques bench/recordings/garvey
+	gridloom bench garvey --recordings exhaustive --samples bench/recordings/samples`
 }
 
 func (c *benchGarvey) Run(a *app) error {
@@ -56,12 +60,24 @@ func (c *benchGarvey) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	var sampled []contest.SampledRow
+	if c.Samples != "" {
+		if sampled, err = contest.GarveySamples(a.ctx, c.Samples, g, c.Seeds, a.stderr); err != nil {
+			return err
+		}
+	}
 	techniques, err := c.techniques(a)
 	if err != nil {
 		return err
 	}
 	if g != nil {
 		if err := contest.WriteGarvey(a.stdout, g); err != nil {
+			return err
+		}
+	}
+	if len(sampled) > 0 {
+		fmt.Fprintln(a.stdout)
+		if err := contest.WriteSamples(a.stdout, sampled); err != nil {
 			return err
 		}
 	}
@@ -74,13 +90,14 @@ func (c *benchGarvey) Run(a *app) error {
 	if g == nil && techniques == nil {
 		return nil
 	}
-	return c.keep(garveyTables{g, techniques})
+	return c.keep(garveyTables{g, sampled, techniques})
 }
 
 // garveyTables are the paper's tables, ours and those of its forests.
 type garveyTables struct {
 	*contest.GarveyResult
-	Techniques []learning.Row `json:"techniques,omitempty"`
+	Samples    []contest.SampledRow `json:"samples,omitempty"`
+	Techniques []learning.Row       `json:"techniques,omitempty"`
 }
 
 // techniques judges the paper's forests, if the user wants it.

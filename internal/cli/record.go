@@ -26,11 +26,12 @@ type recordCmd struct {
 	Suite      string   `arg:"" help:"A suite that gridloom synth lists; spatial: the programs of bench spatial; or examples."`
 	Recordings string   `required:"" help:"The folder of the recordings, a file for each program." placeholder:"DIR"`
 	Program    []string `help:"Only these programs." placeholder:"NAME"`
-	Size       int      `help:"Cells of the grids on each axis. Default: the suite's." placeholder:"N"`
+	Size       []string `help:"Cells of the grids on each axis, or of all axes, outermost first. Default: the suite's. With --one-in it may be repeated." placeholder:"N[xN...]"`
 	Type       string   `help:"The grids' type. Default: the suite's." placeholder:"TYPE"`
 	Same       int      `default:"200" help:"Configurations of each kernel that all programs are recorded with. Default: 200." placeholder:"N"`
 	Adaptive   int      `default:"100" help:"Configurations after those that a search chooses. Default: 100." placeholder:"N"`
 	Exhaustive bool     `help:"In the place of both: all configurations of a part of the space of each program, as T4 files to replay. Of garvey for bench garvey, of tuner for bench tuner."`
+	OneIn      int      `help:"With --exhaustive: one of so many configurations, drawn by a hash, of some kernels of garvey and of garvey416." placeholder:"N"`
 	Likely     int      `help:"In the place of both: configurations of each kernel that a model takes for fast, other ones for each program." placeholder:"N"`
 	Model      string   `help:"The model of --likely, as gridloom learn --out writes it. Default: the one of the device that comes with gridloom." placeholder:"FILE"`
 	sliceFlags `embed:""`
@@ -49,7 +50,9 @@ Examples:
 	gridloom record examples --recordings recordings --size 256
 	gridloom record garvey --recordings recordings --program star-zyx-r2
 	gridloom record garvey --recordings recordings --likely 100
-	gridloom record garvey --recordings recordings --exhaustive`
+	gridloom record garvey --recordings recordings --exhaustive
+	gridloom record garvey --recordings samples --exhaustive --one-in 15 --size 64 --size 8x1024x1024
+	gridloom record garvey416 --recordings samples --exhaustive --one-in 15`
 }
 
 // subject is a program to record.
@@ -65,8 +68,12 @@ func (c *recordCmd) Run(a *app) error {
 	switch {
 	case (c.Suite == spatialSuite || c.Suite == examplesSuite) && c.Type != "":
 		return usage("--type: the programs of %s have theirs", c.Suite)
-	case c.Size < 0:
-		return usage("--size %d: a number of cells is positive", c.Size)
+	case len(c.Size) > 1 && c.OneIn == 0:
+		return usage("--size %s: there is one size, unless --one-in samples several", strings.Join(c.Size, ", "))
+	case c.OneIn < 0:
+		return usage("--one-in %d: a number of configurations is positive", c.OneIn)
+	case c.OneIn > 0 && !c.Exhaustive:
+		return usage("--one-in: it is a part of what --exhaustive records")
 	case c.Same < 0 || c.Adaptive < 0 || c.Same+c.Adaptive < 1:
 		return usage("--same %d --adaptive %d: numbers of configurations are positive", c.Same, c.Adaptive)
 	case c.Likely < 0:
@@ -249,9 +256,11 @@ func (c *recordCmd) synthetic() ([]subject, error) {
 	if c.Type != "" {
 		suffix += "-" + c.Type
 	}
-	if c.Size != 0 {
-		o.Size = []int{c.Size}
-		suffix += fmt.Sprintf("-%d", c.Size)
+	if len(c.Size) > 0 {
+		if o.Size, err = parseSize(c.Size[0]); err != nil {
+			return nil, err
+		}
+		suffix += "-" + c.Size[0]
 	}
 	var list []subject
 	for _, x := range suite.Programs() {
@@ -328,15 +337,22 @@ func (c *recordCmd) examples() ([]subject, error) {
 // sized binds a program to values of its parameters, or all of them to the size that the user wants.
 func (c *recordCmd) sized(p *ir.Program, name string, set map[string]string) (subject, error) {
 	file := name
-	if c.Size != 0 {
-		for _, q := range p.Params {
-			set[q.Name] = fmt.Sprint(c.Size)
+	if len(c.Size) > 0 {
+		size, err := parseSize(c.Size[0])
+		if err != nil {
+			return subject{}, err
 		}
-		file += fmt.Sprintf("-%d", c.Size)
+		if len(size) > 1 {
+			return subject{}, usage("--size %s: programs of %s have one size for all axes", c.Size[0], c.Suite)
+		}
+		for _, q := range p.Params {
+			set[q.Name] = fmt.Sprint(size[0])
+		}
+		file += "-" + c.Size[0]
 	}
 	b, errs := p.Bind(set)
 	if errs.HasErrors() {
-		return subject{}, usage("--size %d: %s: %s", c.Size, name, errs[0].Message)
+		return subject{}, usage("--size %s: %s: %s", strings.Join(c.Size, ""), name, errs[0].Message)
 	}
 	return subject{name, file, "", 0, b}, nil
 }

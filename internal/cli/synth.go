@@ -110,15 +110,26 @@ func (c *synthCmd) options() (synth.Options, error) {
 	if c.Size == "" {
 		return o, nil
 	}
-	for _, part := range strings.Split(c.Size, "x") {
+	var err error
+	o.Size, err = parseSize(c.Size)
+	return o, err
+}
+
+// parseSize reads cells on each axis, or on all of them: 64x128x256 or 256.
+func parseSize(text string) ([]int, error) {
+	var list []int
+	for _, part := range strings.Split(text, "x") {
 		n, err := strconv.Atoi(part)
 		if err != nil {
-			return o, usage("--size %s: %q is no whole number", c.Size, part).
+			return nil, usage("--size %s: %q is no whole number", text, part).
 				hintf("write --size 256 or --size 64x128x256")
 		}
-		o.Size = append(o.Size, n)
+		if n < 1 {
+			return nil, usage("--size %s: a number of cells is positive", text)
+		}
+		list = append(list, n)
 	}
-	return o, nil
+	return list, nil
 }
 
 func (c *synthCmd) suite() (synth.Suite, error) {

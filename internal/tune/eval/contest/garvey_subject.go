@@ -2,6 +2,10 @@ package contest
 
 import (
 	"errors"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
@@ -57,26 +61,113 @@ var one = []schedule.Constraint{
 	},
 }
 
-// GarveySubjects returns the synthetic kernels of some names, all without any,
-// on cubes.
+// GarveyPart says which kernels of Garvey 2018 are recorded, on which grids, and how much of their spaces.
+type GarveyPart struct {
+	Suite string   // "garvey" or "garvey416"
+	Names []string // all of them without any
+	Size  [3]int   // cells on z, y and x
+	// OneIn is of how many configurations one is recorded, drawn by a hash; 0 and 1 are all. Of a sample, the size is
+	// part of a recording's name.
+	OneIn int
+}
+
+// GarveySubjects returns the kernels of some names on cubes, whose spaces are recorded as a whole.
 func GarveySubjects(names []string, edge int64) ([]*Subject, error) {
-	if len(names) == 0 {
-		names = garveyKernels
+	return GarveyPart{Suite: "garvey", Names: names, Size: [3]int{int(edge), int(edge), int(edge)}}.Subjects()
+}
+
+// sizedKernels are those of which other sizes and shapes are sampled, seven of all patterns as in the paper (section
+// 8.3.6).
+var sizedKernels = []string{
+	"dense-zyx-r1", "dense-yx-r2", "star-zyx-r2", "star-zx-r3", "diamond-zyx-r2", "no-corners-zyx-r1",
+	"thumbtack-zyx-r3",
+}
+
+// mostIntense are the points of kernels with more arithmetic that are sampled: larger ones take minutes of compilers.
+const mostIntense = 52
+
+// intenseOneIn is of how many of the kernels with more arithmetic one is sampled.
+const intenseOneIn = 5
+
+// names are those of the kernels: with more arithmetic a sample of those that have some.
+func (p GarveyPart) names() ([]string, error) {
+	switch {
+	case len(p.Names) > 0:
+		return p.Names, nil
+	case p.Suite == "garvey" && p.OneIn <= 1:
+		return garveyKernels, nil
+	case p.Suite == "garvey":
+		return sizedKernels, nil
+	}
+	suite, err := synth.FindSuite(p.Suite)
+	if err != nil {
+		return nil, err
+	}
+	var list []string
+	for _, x := range suite.Programs() {
+		if !strings.HasSuffix(x.Name, "-a1m1") && x.Points <= mostIntense && drawn(x.Name, intenseOneIn) {
+			list = append(list, x.Name)
+		}
+	}
+	return list, nil
+}
+
+// drawn draws one of so many texts by a hash.
+func drawn(text string, oneIn int) bool {
+	h := fnv.New64a()
+	h.Write([]byte(text))
+	return h.Sum64()%uint64(max(1, oneIn)) == 0
+}
+
+// sampled leaves one of so many configurations.
+func sampled(oneIn int) schedule.Constraint {
+	params := []string{"block", "repeat", "vec", "load", "stages"}
+	return schedule.Constraint{
+		Name: fmt.Sprintf("one in %d by a hash", oneIn), Doc: "the others are not in the sample", Params: params,
+		Holds: func(c schedule.Config) bool {
+			var parts []string
+			for _, name := range params {
+				v, _ := c.Get(name)
+				parts = append(parts, v.String())
+			}
+			return drawn(strings.Join(parts, ","), oneIn)
+		},
+	}
+}
+
+// Subjects returns the kernels.
+func (p GarveyPart) Subjects() ([]*Subject, error) {
+	suite, err := synth.FindSuite(p.Suite)
+	if err != nil {
+		return nil, err
+	}
+	names, err := p.names()
+	if err != nil {
+		return nil, err
 	}
 	var list []*Subject
 	for _, name := range names {
-		k, err := synth.FindKernel(name)
+		x, err := suite.Find(name)
 		if err != nil {
 			return nil, err
 		}
-		size := [3]int{int(edge), int(edge), int(edge)}
-		src := diag.NewSource(name+".loom", k.Source(size, 1))
-		p, errs := lang.Load(src)
+		text, err := x.Source(synth.Options{Size: p.Size[:]})
+		if err != nil {
+			return nil, err
+		}
+		src := diag.NewSource(name+".loom", text)
+		program, errs := lang.Load(src)
 		if errs.HasErrors() {
 			return nil, errors.New(diag.Render(src, errs, diag.Style{}))
 		}
-		s := &Subject{Program: name, DType: "float", Sizes: []int64{edge, edge, edge}, Constraints: one}
-		if err := s.bind(p.In(arith.Contract)); err != nil {
+		s := &Subject{Program: name, DType: "float", Constraints: one}
+		for _, n := range p.Size {
+			s.Sizes = append(s.Sizes, int64(n))
+		}
+		if p.OneIn > 1 {
+			s.Constraints, s.suffix = append(slices.Clip(one), sampled(p.OneIn)), "-"+s.Grid()
+		}
+		if err := s.bind(program.In(arith.Contract)); err != nil {
 			return nil, err
 		}
 		if s.Limits, err = limits("garvey"); err != nil {

@@ -21,7 +21,8 @@ type Subject struct {
 	Limits         []schedule.Restriction
 	Constraints    []schedule.Constraint // on what the limits leave
 
-	bound *ir.Binding
+	bound  *ir.Binding
+	suffix string // of the name
 }
 
 // programs are those of the suite, with their sizes.
@@ -90,7 +91,7 @@ func (s *Subject) set(p *ir.Program) map[string]string {
 }
 
 // Name returns a text like "star7-double" that names files.
-func (s *Subject) Name() string { return s.Program + "-" + s.DType }
+func (s *Subject) Name() string { return s.Program + "-" + s.DType + s.suffix }
 
 // Grid returns a text like "512x512x512".
 func (s *Subject) Grid() string {

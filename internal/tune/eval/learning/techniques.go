@@ -55,8 +55,7 @@ func WriteTechniques(w io.Writer, rows []Row) error {
 		return err
 	}
 	_, err := fmt.Fprintf(w, "\n%d kernels of %d stencils. A technique counts by the best of at least %d "+
-		"configurations; the paper's are what its heuristics found.\nTables 8 to 11 (variable sizes, sizes, shapes, "+
-		"more arithmetic) compare searches: they need exhaustive recordings of\nsuch kernels, and there are none.\n",
+		"configurations; the paper's are what its heuristics found.\n",
 		rows[0].Kernels, rows[0].Groups, tuned)
 	return err
 }
