@@ -120,9 +120,15 @@ func (c *emitCmd) predict(a *app, src *diag.Source, r *engine.EmitRequest) error
 	if err != nil || p == nil {
 		return err
 	}
+	if p.Kernels > 0 || p.Locals.Fuse() {
+		fmt.Fprintf(a.stderr, "plan by prediction: %s\n", r.Plan)
+	}
+	if p.Locals.Fuse() {
+		fmt.Fprintf(a.stderr, "note: %s\n", localsText(p.Locals))
+	}
 	if p.Kernels > 0 {
-		fmt.Fprintf(a.stderr, "plan by prediction: %s\nnote: nothing was measured: such plans have %s%s\n", r.Plan,
-			expectationText(p.Expected), learnedOnText(p.LearnedOn))
+		fmt.Fprintf(a.stderr, "note: nothing was measured: such plans have %s%s\n", expectationText(p.Expected),
+			learnedOnText(p.LearnedOn))
 	}
 	if p.Far > 0 {
 		fmt.Fprintf(a.stderr, "note: not predicted, since the model has learned from nothing like it: %s\n",

@@ -97,7 +97,15 @@ func (r *EmitRequest) Predict(ctx context.Context, at *ir.Binding, t *target.Tar
 			return nil, err
 		}
 	}
-	whole, err := Emit(*r)
+	locals, err := settleLocals(at, t, &any)
+	if err != nil {
+		return nil, err
+	}
+	plain := *r
+	if locals.Fuse() {
+		plain.Plan = lower.WithLocalGrids(plain.Plan, lower.FusedGrids)
+	}
+	whole, err := Emit(plain)
 	if err != nil {
 		return nil, err
 	}
@@ -111,10 +119,13 @@ func (r *EmitRequest) Predict(ctx context.Context, at *ir.Binding, t *target.Tar
 		_, err := Emit(one)
 		return err == nil
 	})
-	if p != nil && p.Kernels > 0 {
+	if p == nil || err != nil {
+		return nil, err
+	}
+	if p.Locals = locals; p.Kernels > 0 || locals.Fuse() {
 		r.Plan = plans[0]
 	}
-	return p, err
+	return p, nil
 }
 
 // coefficients binds the coefficients, whose values become part of the code;
