@@ -97,10 +97,7 @@ func (r *EmitRequest) Predict(ctx context.Context, at *ir.Binding, t *target.Tar
 			return nil, err
 		}
 	}
-	locals, err := settleLocals(at, t, &any)
-	if err != nil {
-		return nil, err
-	}
+	locals := settleLocals(at, t, &any)
 	plain := *r
 	if locals.Fuse() {
 		plain.Plan = lower.WithLocalGrids(plain.Plan, lower.FusedGrids)

@@ -132,10 +132,7 @@ func (j *Job) Model(ctx context.Context, path string) (*Prediction, error) {
 		return one.Fits() == nil
 	}
 	stays := j.Plan
-	locals, err := settleLocals(j.Bound, j.Device.Target, &stays)
-	if err != nil {
-		return nil, err
-	}
+	locals := settleLocals(j.Bound, j.Device.Target, &stays)
 	if locals.Fuse() && !fits(stays) {
 		stays, locals = j.Plan, nil
 	}
@@ -157,12 +154,12 @@ func (j *Job) Model(ctx context.Context, path string) (*Prediction, error) {
 
 // settleLocals adds to a plan what becomes of local grids by the cost model's prediction, which it returns; nil if
 // there is nothing to choose.
-func settleLocals(b *ir.Binding, t *target.Target, plan *schedule.Plan) (*tuner.PredictedLocals, error) {
-	p, err := tuner.PredictLocals(b, t, *plan)
+func settleLocals(b *ir.Binding, t *target.Target, plan *schedule.Plan) *tuner.PredictedLocals {
+	p := tuner.PredictLocals(b, t, *plan)
 	if p.Fuse() {
 		*plan = lower.WithLocalGrids(*plan, lower.FusedGrids)
 	}
-	return p, err
+	return p
 }
 
 // byModel puts into a plan, of each kernel that the model knows the like of, the configuration that is expected to be
@@ -242,10 +239,7 @@ func Predict(ctx context.Context, r PredictRequest) ([]Predicted, error) {
 	if m == nil {
 		return nil, noModel("model")
 	}
-	locals, err := settleLocals(r.Bound, r.Target, &r.Plan)
-	if err != nil {
-		return nil, BadPlan(r.Plan, err)
-	}
+	locals := settleLocals(r.Bound, r.Target, &r.Plan)
 	kernels, err := predict.KernelsOf(r.Bound, r.Target, r.Plan)
 	if err != nil {
 		return nil, BadPlan(r.Plan, err)

@@ -3,7 +3,6 @@ package tuner
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -32,7 +31,8 @@ type PredictedDepth struct {
 // PredictedLoop is what the cost model predicts for an innermost loop.
 type PredictedLoop struct {
 	Loop string // as plans name it: body[0:2]
-	// Single are the seconds of an iteration by kernels of its own at least (costmodel.Least).
+	// Single are the seconds of an iteration by kernels of its own at least (costmodel.Least), those of memory alone
+	// where the plan's kernels cannot be counted or the loop is short.
 	Single     float64
 	Iterations float64          // over all executions
 	Depths     []PredictedDepth // of each the best; the least first
@@ -91,11 +91,9 @@ func PredictDepths(ctx context.Context, r DepthsRequest) ([]PredictedLoop, error
 		}
 		least := 0.0
 		for _, c := range loop.calls {
-			s, err := costmodel.Least(single.Calls[c.ir], r.Bound, m)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", c.name, err)
+			if s, err := costmodel.Least(single.Calls[c.ir], r.Bound, m); err == nil { // or memory alone tells
+				least += s
 			}
-			least += s
 		}
 		p.Single = max(p.Single, least)
 		l := &loopSearch{tuning: t, loop: loop, forecasts: map[int64][]prediction{}}

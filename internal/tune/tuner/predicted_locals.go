@@ -1,9 +1,6 @@
 package tuner
 
 import (
-	"errors"
-	"fmt"
-
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/machine"
@@ -30,35 +27,37 @@ const fusedPart = 0.6
 func (p *PredictedLocals) Fuse() bool { return p != nil && p.Fused < fusedPart*p.Stored }
 
 // PredictLocals predicts both ways with the usual kernels of a plan. It returns nil where there is no choice: the plan
-// says what becomes of local grids, or names kernels; the program has none that could be fused; nothing is known of how
-// fast the target is; or the last cache keeps all grids, of which the cost model knows nothing.
-func PredictLocals(b *ir.Binding, t *target.Target, plan schedule.Plan) (*PredictedLocals, error) {
+// says what becomes of local grids, or names kernels; the program has none that could be fused; nothing is known of
+// how fast the target is, or its kernels cannot be counted; or the last cache keeps all grids, of which the cost model
+// knows nothing.
+func PredictLocals(b *ir.Binding, t *target.Target, plan schedule.Plan) *PredictedLocals {
 	m := machine.Described(t.Machine)
 	if _, said := lower.LocalGrids(plan); said || len(plan.Kernels) > 0 || t.Kind() != lower.GPU || m == nil ||
 		m.GPU == nil || m.Memory.Bandwidth == 0 || m.Peak.F32 == 0 {
-		return nil, nil
+		return nil
 	}
 	s, err := splitSubject(b, measure.About{Target: t}, false)
 	if err != nil || m.Holding(s.workingSet(s.calls)) != nil {
-		return nil, nil
+		return nil
 	}
-	var p PredictedLocals
-	before := ""
-	for _, way := range []struct {
-		word    string
-		seconds *float64
-	}{{lower.StoredGrids, &p.Stored}, {lower.FusedGrids, &p.Fused}} {
-		o := t.Lowering(b, lower.WithLocalGrids(plan, way.word))
-		full, err := lower.Plan(b.Program, o)
-		if err != nil || full.String() == before {
-			return nil, nil // there are no local grids, or none that could be fused
-		}
-		before = full.String()
-		if *way.seconds, err = leastOf(b, o, m); err != nil {
-			return nil, err
-		}
+	stored, fused := t.Lowering(b, lower.WithLocalGrids(plan, lower.StoredGrids)),
+		t.Lowering(b, lower.WithLocalGrids(plan, lower.FusedGrids))
+	one, err := lower.Plan(b.Program, stored)
+	if err != nil {
+		return nil // there are no local grids
 	}
-	return &p, nil
+	other, err := lower.Plan(b.Program, fused)
+	if err != nil || one.String() == other.String() {
+		return nil // none can be fused
+	}
+	p := &PredictedLocals{}
+	if p.Stored, err = leastOf(b, stored, m); err != nil {
+		return nil
+	}
+	if p.Fused, err = leastOf(b, fused, m); err != nil {
+		return nil
+	}
+	return p
 }
 
 // leastOf returns the seconds that all runs of a program's calls take at least.
@@ -68,16 +67,16 @@ func leastOf(b *ir.Binding, o lower.Options, m *machine.Machine) (float64, error
 		return 0, err
 	}
 	runs := runsOf(b)
-	sum, errs := 0.0, []error{}
+	sum := 0.0
 	for _, call := range b.Program.Calls {
 		if runs[call] == 0 {
 			continue
 		}
 		s, err := costmodel.Least(module.Calls[call], b, m)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", call.Name, err))
+			return 0, err
 		}
 		sum += runs[call] * s
 	}
-	return sum, errors.Join(errs...)
+	return sum, nil
 }
