@@ -16,8 +16,10 @@ import (
 const LeastDeepened = 10
 
 // Depths are what the cost model predicts for the innermost loops of a program on a target, which need not be there.
-// Kernels of several iterations are set against those of single ones that the plan has.
+// Kernels of several iterations are set against those of single ones that the plan has, with local grids as a run
+// would have them.
 func Depths(ctx context.Context, b *ir.Binding, t *target.Target, plan schedule.Plan) ([]tuner.PredictedLoop, error) {
+	settleLocals(b, t, &plan)
 	list, err := tuner.PredictDepths(ctx, tuner.DepthsRequest{
 		Bound: b, Target: t, Plan: plan, Workers: runtime.GOMAXPROCS(0),
 	})

@@ -216,10 +216,9 @@ func (c *counter) prune(list []Stmt) []countNode {
 				n.marked, n.body = nil, append(n.body, countNode{marked: n.marked})
 			}
 		case *If:
-			if !c.follows[s] {
-				continue
+			if c.follows[s] {
+				n.cond, n.body, n.other, n.open = s.Cond, c.prune(s.Then), c.prune(s.Else), c.open(s.Cond)
 			}
-			n.cond, n.body, n.other, n.open = s.Cond, c.prune(s.Then), c.prune(s.Else), c.open(s.Cond)
 		}
 		if !c.decides[n.set] {
 			n.set = nil

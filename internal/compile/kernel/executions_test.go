@@ -62,6 +62,34 @@ func TestExecutions(t *testing.T) {
 	}
 }
 
+// A condition that is marked counts whenever it is come to, whether its branches matter or not.
+func TestMarkedConditionExecutions(t *testing.T) {
+	for _, c := range []struct{ inner, want string }{
+		{"(let x i64 i)", "100"},
+		{"(if (lt i (i64 3)) (then (let x i64 i)))", "150"},
+		{"(for j i64 serial (i64 0) (i64 2) (i64 1) (if (lt j (i64 1)) (then (let x i64 i))))", "200"},
+	} {
+		k := parse(t, signature+"(for i i64 serial (i64 0) N (i64 1) (if (lt i (i64 50)) (then "+c.inner+"))))")
+		marked := map[kernel.Stmt]bool{}
+		kernel.WalkStmts(k.Body, func(s kernel.Stmt) {
+			if s, ok := s.(*kernel.If); ok {
+				marked[s] = true
+			}
+		}, nil)
+		args := map[*kernel.Var]op.Value{k.Scalars[0]: op.Int(types.I64, 100)}
+		for _, sample := range []kernel.Sample{{}, {Iterations: 10}} {
+			each, err := kernel.SampledExecutions(k, args, marked, sample)
+			total := int64(0)
+			for _, n := range each {
+				total += n
+			}
+			if sample.Iterations == 0 && fmt.Sprint(total) != c.want || total < 100 || err != nil {
+				t.Errorf("%s: %d with %+v, not %s; %v", c.inner, total, sample, c.want, err)
+			}
+		}
+	}
+}
+
 // A sample stands for all blocks, threads and iterations; what a thread carries from one iteration to the next is
 // followed through all of them.
 func TestSampledExecutions(t *testing.T) {
