@@ -46,7 +46,7 @@ type labelled struct {
 type sample struct {
 	labelled
 	table, of string
-	times     []float64 // of the techniques, ms; infinite where nothing worked
+	times     []float64 // of the techniques, seconds; infinite where nothing worked
 	random    []float64 // by technique: of as many configurations of all
 	tried     []int     // by technique
 }
