@@ -70,8 +70,8 @@ func (c *recordCmd) Run(a *app) error {
 		return usage("--type: the programs of %s have theirs", c.Suite)
 	case len(c.Size) > 1 && c.OneIn == 0:
 		return usage("--size %s: there is one size, unless --one-in samples several", strings.Join(c.Size, ", "))
-	case c.OneIn < 0:
-		return usage("--one-in %d: a number of configurations is positive", c.OneIn)
+	case c.OneIn < 0 || c.OneIn == 1:
+		return usage("--one-in %d: a sample is one of 2 configurations or more", c.OneIn)
 	case c.OneIn > 0 && !c.Exhaustive:
 		return usage("--one-in: it is a part of what --exhaustive records")
 	case c.Same < 0 || c.Adaptive < 0 || c.Same+c.Adaptive < 1:
