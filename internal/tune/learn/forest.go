@@ -32,6 +32,9 @@ type ForestOptions struct {
 	Seed     uint64
 }
 
+// GarveyForest are those of Garvey and Abdelrahman 2018, section 6.1: what Weka takes by itself.
+var GarveyForest = ForestOptions{Trees: 10, Leaf: 1, Seed: 1}
+
 func (o *ForestOptions) check() error {
 	if o.Trees < 1 || o.Leaf < 1 || o.Features < 0 {
 		return fmt.Errorf("%d trees, %d features and leaves of %d: give at least 1, 0 and 1", o.Trees, o.Features,

@@ -53,11 +53,10 @@ type sample struct {
 
 // featureNames are the features of section 6.1, and with more arithmetic those of Table 11.
 func featureNames(arithmetic bool) []string {
-	list := []string{"rank", "stencil_size", "density", "unique_axis"}
 	if arithmetic {
-		list = append(list, "adds", "muls")
+		return append(slices.Clone(features.OfGarvey), "adds", "muls")
 	}
-	return list
+	return features.OfGarvey
 }
 
 // garveyFeatures are the features of a kernel, and the stencil that it is of.
@@ -319,7 +318,7 @@ func choose(s *sample, others []labelled) (chosen, usual int, err error) {
 		t.Rows, t.Labels = append(t.Rows, o.features), append(t.Labels, o.technique)
 		wins[o.technique]++
 	}
-	f, err := learn.NewClassForest(t, learn.ForestOptions{Trees: 10, Leaf: 1, Seed: 1})
+	f, err := learn.NewClassForest(t, learn.GarveyForest)
 	if err != nil {
 		return 0, 0, err
 	}

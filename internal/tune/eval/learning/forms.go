@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/gridloom/gridloom/internal/tune/learn"
+	"github.com/gridloom/gridloom/internal/tune/learn/features"
 	"github.com/gridloom/gridloom/internal/tune/predict"
 )
 
@@ -121,7 +122,7 @@ func (k *kernelForms) predicted(ranked []predict.Ranked) map[string]float64 {
 // pickByForest classifies by what a stencil is like.
 func pickByForest(_ context.Context, _ *HeldOut, k *kernelForms, _ Split, others []*kernelForms) (string, error) {
 	t := &learn.Table{}
-	for _, name := range []string{"rank", "stencil_size", "density", "unique_axis"} {
+	for _, name := range features.OfGarvey {
 		t.Features = append(t.Features, learn.Feature{Name: name})
 	}
 	for _, o := range others {
@@ -131,7 +132,7 @@ func pickByForest(_ context.Context, _ *HeldOut, k *kernelForms, _ Split, others
 		}
 		t.Rows, t.Labels = append(t.Rows, o.of.Program[:len(t.Features)]), append(t.Labels, class)
 	}
-	f, err := learn.NewClassForest(t, learn.ForestOptions{Trees: 10, Leaf: 1, Seed: 1})
+	f, err := learn.NewClassForest(t, learn.GarveyForest)
 	if err != nil {
 		return "", err
 	}

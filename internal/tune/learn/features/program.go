@@ -49,6 +49,10 @@ var OfProgram = []Feature{
 	{"intensity", "operations a byte", "Floating-point operations by those bytes.", "13 / 16 = 0.81", rawat},
 }
 
+// OfGarvey are the names of those that choose a technique of loading in Garvey and Abdelrahman 2018, section 6.1: the
+// first of OfProgram.
+var OfGarvey = []string{"rank", "stencil_size", "density", "unique_axis"}
+
 const (
 	garvey     = "Garvey and Abdelrahman 2018, section 6.1"
 	garveyMore = "Garvey and Abdelrahman 2018, table 11"
