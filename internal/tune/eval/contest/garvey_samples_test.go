@@ -65,6 +65,12 @@ func TestGarveyParts(t *testing.T) {
 	kinds := map[string]int{}
 	for _, x := range list {
 		kinds[last(x.Program)]++
+		part, err := x.restrict(whole(t, x))
+		if err != nil {
+			t.Errorf("%s: %v", x.Name(), err)
+		} else if n := part.Count().Int64(); n < 6120/oneIn-80 || n > 6120/oneIn+80 {
+			t.Errorf("%s: %d configurations", x.Name(), n)
+		}
 	}
 	if len(list) < 30 || len(list) > 80 || len(kinds) != 3 || kinds["a1m1"] > 0 {
 		t.Errorf("%d kernels: %v", len(list), kinds)
