@@ -24,7 +24,7 @@ type synthCmd struct {
 }
 
 func (c *synthCmd) Help() string {
-	return `Writes stencil programs of publications on tuning, to try it on and to learn from. Suite omnitune also has programs that are not in its list: any borders of up to 999 cells, of int, float or double.
+	return `Writes stencil programs of publications on tuning, and drawn ones, to try it on and to learn from. Suite omnitune also has programs that are not in its list: any borders of up to 999 cells, of int, float or double.
 
 Examples:
 
@@ -41,7 +41,7 @@ type suiteRow struct {
 	Name     string   `json:"name"`
 	Programs int      `json:"programs"`
 	Axes     []string `json:"axes"`
-	Size     int      `json:"size"`  // on every axis, unless another one is asked for
+	Size     int      `json:"size"`  // on every axis, unless another one is asked for; 0 where programs have their own
 	Sizes    []int    `json:"sizes"` // of the publication
 	Types    []string `json:"types,omitempty"`
 	Seeded   bool     `json:"seeded"`
@@ -55,6 +55,7 @@ type programRow struct {
 	Pattern string `json:"pattern"`
 	Points  int    `json:"points"`
 	Type    string `json:"type"`
+	Size    []int  `json:"size,omitempty"` // on each axis, where it is not the suite's
 }
 
 func (c *synthCmd) Run(a *app) error {
@@ -190,6 +191,9 @@ func (c *synthCmd) suites(a *app) error {
 		column{head: "what it is"})
 	for _, r := range rows {
 		size := strings.TrimSuffix(strings.Repeat(fmt.Sprint(r.Size)+"x", len(r.Axes)), "x")
+		if r.Size == 0 {
+			size = "of their own"
+		}
 		if err := t.row(r.Name, fmt.Sprint(r.Programs), size, r.Doc); err != nil {
 			return err
 		}
@@ -200,7 +204,7 @@ func (c *synthCmd) suites(a *app) error {
 func (c *synthCmd) programs(a *app, s synth.Suite) error {
 	var rows []programRow
 	for _, p := range s.Programs() {
-		rows = append(rows, programRow{p.Name, p.Group, p.Pattern, p.Points, p.Type})
+		rows = append(rows, programRow{p.Name, p.Group, p.Pattern, p.Points, p.Type, p.Edges})
 	}
 	if c.JSON {
 		return a.printJSON(rows)

@@ -1,8 +1,8 @@
 // Package synth writes stencil programs to tune and to learn from. They come in
-// suites, each that of a publication: the synthetic kernels of Garvey 2018, the
+// suites, most of them that of a publication: the synthetic kernels of Garvey 2018, the
 // generator of Cummins 2018 (OmniTune), and the two-dimensional programs of
-// Rimmelg 2020 (Lift). Every program is a text that can be read, run and tuned like
-// any other.
+// Rimmelg 2020 (Lift). Two are drawn: programs that differ in what those have in common.
+// Every program is a text that can be read, run and tuned like any other.
 package synth
 
 import (
@@ -19,7 +19,7 @@ type Suite struct {
 	Axes []string
 	// Sizes are the edges of the square or cubic grids that the publication has.
 	Sizes []int
-	Edge  int // the edge that programs have unless another size is asked for
+	Edge  int // the edge that programs have unless another size is asked for; 0 where each has its own
 	// Types are those that programs can be written in, the usual one first; none
 	// if the types are part of a program.
 	Types  []string
@@ -42,6 +42,7 @@ type Program struct {
 	// Points is the number of cells, of all grids, that one cell is computed from.
 	Points int
 	Type   string // of the grids, unless another one is asked for: "float", "int to float"
+	Edges  []int  // cells on each axis unless another size is asked for; nil for the suite's
 
 	suite *Suite
 	least []int // cells on each axis
@@ -58,7 +59,7 @@ type Options struct {
 
 // Suites returns all suites.
 func Suites() []Suite {
-	return []Suite{garvey(), garvey416(), omnitune(), lift()}
+	return append([]Suite{garvey(), garvey416(), omnitune(), lift()}, drawnPrograms()...)
 }
 
 // FindSuite returns the suite of a name.
@@ -127,7 +128,9 @@ func (p Program) size(asked []int) ([]int, error) {
 	size := asked
 	switch len(asked) {
 	case 0:
-		size = slices.Repeat([]int{p.suite.Edge}, len(axes))
+		if size = p.Edges; size == nil {
+			size = slices.Repeat([]int{p.suite.Edge}, len(axes))
+		}
 	case 1:
 		size = slices.Repeat(asked, len(axes))
 	case len(axes):
