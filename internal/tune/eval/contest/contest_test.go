@@ -21,6 +21,7 @@ import (
 	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/eval/bench"
 	"github.com/gridloom/gridloom/internal/tune/eval/replay"
+	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/search"
 	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
@@ -142,6 +143,33 @@ func recorded(t *testing.T, file string) *replay.Recording {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// late takes longer to arrange memory than there is time, and then nothing works in time.
+type late struct{ *scripted }
+
+func (l late) Arrange(ctx context.Context, setting measure.Setting) error {
+	l.pass(60)
+	return l.scripted.Arrange(ctx, setting)
+}
+
+func (l late) Try(context.Context, measure.Code, measure.Margins, measure.Rule, time.Duration) (measure.Trial, error) {
+	return measure.Trial{}, errors.New("too late")
+}
+
+// Who records goes on later where there was no time for anything, and an error before is told.
+func TestNoTimeToRecord(t *testing.T) {
+	x := small(t)
+	s := newScripted(t, x)
+	o := recordOptions(tunerOptions(t, s, x, t.TempDir()), 30*time.Second)
+	o.Open = func(context.Context) (measure.Lab, error) { return late{s}, nil }
+	if complete, err := Record(t.Context(), o); err != nil || complete != 0 {
+		t.Errorf("%d complete, %v", complete, err)
+	}
+	o.Budget = time.Hour
+	if _, err := Record(t.Context(), o); err == nil || !strings.Contains(err.Error(), "star7") {
+		t.Errorf("%v", err)
+	}
 }
 
 // A recording goes on where the call before had to stop, and what it has is not

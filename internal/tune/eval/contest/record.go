@@ -120,12 +120,18 @@ func (s *recorder) record(ctx context.Context, x *Subject, b *recordingFile, unt
 		return left, nil, nil
 	}
 	r, err := tuner.Run(ctx, o)
+	if err != nil && !b.complete() && !s.now().Before(until) { // it had no time for anything that works
+		r, err = nil, nil
+	}
 	if len(b.list) > 0 {
 		s.noteFastest(b, r, "an exhaustive search of the sub-space")
 		err = errors.Join(err, b.save())
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", x.Name(), err)
+	}
+	if r == nil {
+		return errTimeUp
 	}
 	fmt.Fprintf(s.log, "%s: %d of %d configurations are recorded; %.1f a second, device %s\n",
 		x.Name(), len(b.list), b.about.Configurations, r.Rate, r.Idleness())
