@@ -13,7 +13,7 @@ import (
 
 // Second is the second level of a ranking: trees that know more of fewer candidates. They have learned from the best of
 // each kernel's trials, by what is counted on the lowered kernels beside all that Speed knows. The first of a ranking
-// are ranked again by the mean of both.
+// are ranked again by a mean of both.
 type Second struct {
 	Features []string       `json:"features"`
 	Speed    *learn.Boosted `json:"speed"` // predicts the fraction
@@ -31,8 +31,12 @@ func SecondFeatures() []string {
 
 // secondOptions are those of the trees.
 var secondOptions = learn.BoostedOptions{
-	Trees: 200, Depth: 7, Rate: 0.08, Part: 0.5, Features: 15, Leaf: 8, Seed: 2, Runs: 1,
+	Trees: 200, Depth: 7, Rate: 0.08, Part: 0.5, Features: 15, Leaf: 8, Seed: 2, Runs: 3,
 }
+
+// firstShare is what the first level counts where both predict: it errs more on programs that are unlike all that it
+// has learned from (docs/performance-log.md).
+const firstShare = 0.25
 
 // secondPart is the part of each kernel's trials that the second level learns from: one in so many, those of the best
 // predictions. Others are never among the first, and to lower them would take long.
@@ -67,6 +71,7 @@ func LearnSecond(ctx context.Context, all []*Examples, held [][]float64, done fu
 			if variants[j] != nil {
 				n.Rows = append(n.Rows, slices.Concat(e.Rows[i], variants[j]))
 				n.Targets = append(n.Targets, e.Targets[i])
+				n.Weights = append(n.Weights, weightOf(e.Targets[i]))
 			}
 		}
 		done()
@@ -124,7 +129,7 @@ func (m *Model) RankLowered(ctx context.Context, k *Kernel, ranked []Ranked, n i
 		x := ranked[i]
 		if m.Second != nil {
 			row := of.Append(slices.Clone(program), x.Config)
-			x.Fraction = (m.Speed.Predict(row) + m.Second.Speed.Predict(slices.Concat(row, v))) / 2
+			x.Fraction = firstShare*m.Speed.Predict(row) + (1-firstShare)*m.Second.Speed.Predict(slices.Concat(row, v))
 		}
 		list = append(list, x)
 	}

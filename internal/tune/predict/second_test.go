@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"testing"
 
@@ -18,7 +19,7 @@ func TestRankLowered(t *testing.T) {
 	k := list[0].Kernel
 	ranked := m.Rank(k)
 	// A block has less shared memory than this takes, which a ranking does not know.
-	_, of := k.describe()
+	program, of := k.describe()
 	at := slices.IndexFunc(features.OfConfiguration, func(f features.Feature) bool { return f.Name == "shared" })
 	large := 0
 	for i, x := range ranked {
@@ -67,6 +68,15 @@ func TestRankLowered(t *testing.T) {
 		if !once[i].Config.Equal(again[i].Config) || once[i].Fraction != again[i].Fraction {
 			t.Fatalf("another time the %d. is %s", i+1, once[i].Config)
 		}
+	}
+	v, err := k.Variant(again[0].Config) // the first level counts a quarter
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := of.Append(slices.Clone(program), again[0].Config)
+	if want := m.Speed.Predict(row)/4 + m.Second.Speed.Predict(slices.Concat(row, v))*3/4; math.Abs(
+		again[0].Fraction-min(1, want)) > 1e-9 {
+		t.Errorf("the first has %v, not %v", again[0].Fraction, want)
 	}
 	bare := *m
 	bare.Second = nil

@@ -98,6 +98,25 @@ var formPickers = []formPicker{
 		predicted := k.predicted(h.rank(m, k.of))
 		return k.most(func(f string) float64 { return predicted[f] }), nil
 	}},
+	{Both, func(ctx context.Context, h *HeldOut, k *kernelForms, s Split, _ []*kernelForms) (string, error) {
+		ranked, err := h.rankBoth(ctx, k.of, s)
+		if err != nil {
+			return "", err
+		}
+		return k.first(ranked), nil
+	}},
+}
+
+// first is the form of the first of a ranking that was tuned: that of the kernel that is taken. It is the first form by
+// name if none is ranked.
+func (k *kernelForms) first(ranked []predict.Ranked) string {
+	roles := k.of.Space.Roles()
+	for _, x := range ranked {
+		if form := predict.FormOf(roles.Of(x.Config), x.Config.Family); slices.Contains(k.forms, form) {
+			return form
+		}
+	}
+	return k.forms[0]
 }
 
 // ofForm are the candidates of a form that tell what it is worth: the prediction of its best alone is often too good.

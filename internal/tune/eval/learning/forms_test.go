@@ -82,6 +82,19 @@ func TestPredictedOfForms(t *testing.T) {
 	}
 }
 
+// The form that is taken is that of the first candidate that has one of the tuned forms.
+func TestFirstForm(t *testing.T) {
+	k := formsOf(formed(t).All[1], "")
+	ranked := []predict.Ranked{{Config: schedule.Config{Family: "cells"}}, {Config: schedule.Config{Family: "tile"}},
+		{Config: schedule.Config{Family: "planes"}}}
+	if form := k.first(ranked); form != "tile" {
+		t.Error(form)
+	}
+	if form := k.first(ranked[:1]); form != "planes" {
+		t.Errorf("%s, of none that was ranked", form)
+	}
+}
+
 // Where a feature of stencils decides on the form, forests and trees find it, and what always says the same loses a
 // third of the kernels.
 func TestForms(t *testing.T) {
@@ -100,6 +113,7 @@ func TestForms(t *testing.T) {
 		"zeror accuracy": 2.0 / 3, "zeror penalty-weighted accuracy": 2.0/3 + 0.5/3, "zeror of zeror's loss removed": 0,
 		garveys + " accuracy": 1, garveys + " of zeror's loss removed": 1,
 		"boosted accuracy": 1, "boosted penalty-weighted accuracy": 1, "boosted of zeror's loss removed": 1,
+		Both + " accuracy": 1, Both + " of zeror's loss removed": 1,
 	} {
 		r, ok := of[name]
 		if !ok || math.Abs(r.Value-want) > 1e-3 || r.Groups != 30 || r.Commit != "now" || r.Low > r.Value ||

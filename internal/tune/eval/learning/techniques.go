@@ -28,7 +28,7 @@ func Techniques(ctx context.Context, h *HeldOut, commit string) ([]Row, error) {
 	}
 	var pickers []formPicker
 	for _, p := range formPickers {
-		if p.name != Own { // a model for each stencil takes too long
+		if p.name != Own && p.name != Both { // a model for each stencil takes too long
 			pickers = append(pickers, p)
 		}
 	}
