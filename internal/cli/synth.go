@@ -16,7 +16,7 @@ type synthCmd struct {
 	Suite string `arg:"" optional:"" help:"Suite; without one, all suites are listed."`
 	Name  string `arg:"" optional:"" help:"Program, whose text goes to standard output; without one, all programs of the suite are listed."`
 
-	Size string `help:"Cells on each axis, outermost first, or on all axes. Default: that of the suite." placeholder:"N[xN...]"`
+	Size string `help:"Cells on each axis, outermost first, or on all axes. Default: that of the suite, or of a drawn program." placeholder:"N[xN...]"`
 	Seed uint64 `help:"Draw the weights from this seed. Default: 1." placeholder:"N"`
 	Type string `help:"Type of the grids: float or double. Default: float." placeholder:"TYPE"`
 	Out  string `help:"Write the programs of the suite, or the one that is named, into this folder as NAME.loom." placeholder:"DIR"`
