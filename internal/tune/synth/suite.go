@@ -109,7 +109,7 @@ func (p Program) Source(o Options) (string, error) {
 	case typ == "" && len(types) > 0:
 		typ = types[0]
 	case typ != "" && len(types) == 0:
-		return "", fmt.Errorf("type %s: the types of %s are part of its name", typ, p.Name)
+		return "", fmt.Errorf("type %s: %s has types of its own", typ, p.Name)
 	case typ != "" && !slices.Contains(types, typ):
 		return "", fmt.Errorf("type %s: programs of suite %s are %s", typ, p.suite.Name, strings.Join(types, " or "))
 	}

@@ -149,7 +149,7 @@ func TestMistakes(t *testing.T) {
 		{"garvey", "star-zx-r5", Options{Size: []int{11, 1, 10}}, "size 11x1x10: NX of star-zx-r5 is 11 to 1073741824"},
 		{"garvey416", "star-zyx-r1-a3m1", Options{}, `suite garvey416 has no program "star-zyx-r1-a3m1"`},
 		{"omnitune", "simple-n1-s1-e1-w1-int", Options{Type: "int"},
-			"type int: the types of simple-n1-s1-e1-w1-int are part of its name"},
+			"type int: simple-n1-s1-e1-w1-int has types of its own"},
 		{"omnitune", "plain-n1-s1-e1-w1-int", Options{},
 			`"plain-n1-s1-e1-w1-int": a body is simple or complex; a name is like simple-n1-s10-e30-w30-int-float`},
 		{"omnitune", "simple-n1-s1-e01-w1-int", Options{}, `"simple-n1-s1-e01-w1-int": part 4 is e with 0 to 999 cells, ` +
