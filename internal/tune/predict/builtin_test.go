@@ -1,6 +1,8 @@
 package predict
 
 import (
+	"io/fs"
+	"path"
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/tune/session"
@@ -40,5 +42,36 @@ func TestBuiltin(t *testing.T) {
 	}
 	if other, err := Builtin(&session.Device{API: "cuda", Name: "NVIDIA A100"}); other != nil || err != nil {
 		t.Errorf("another device has a model: %v", err)
+	}
+}
+
+// The file of a model is found by the name of its device, and no other is read for it.
+func TestBuiltinFiles(t *testing.T) {
+	names, err := fs.Glob(models, "models/*.json.gz")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("%q, %v", names, err)
+	}
+	for _, name := range names {
+		m, err := readBuiltin(path.Base(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := &session.Device{API: m.API, Name: m.Device}
+		if got := fileOf(d); got != path.Base(name) {
+			t.Errorf("the model of %s is looked for in %s, and is %s", m.Device, got, name)
+		}
+		if got, err := Builtin(d); err != nil || got == nil || got.Training != m.Training {
+			t.Errorf("%s has another model: %v", m.Device, err)
+		}
+		if got, err := Builtin(&session.Device{API: "opencl", Name: m.Device}); got != nil || err != nil {
+			t.Errorf("%s has a model for opencl: %v", m.Device, err)
+		}
+	}
+	for _, d := range []session.Device{
+		{API: session.CPU, Name: "NVIDIA H200"}, {API: "cuda"}, {API: "cuda", Name: "../models/nvidia h200/"},
+	} {
+		if m, err := Builtin(&d); m != nil || err != nil {
+			t.Errorf("%+v has a model: %v", d, err)
+		}
 	}
 }
