@@ -102,13 +102,13 @@ func draw(n int, letters []string) *drawing {
 	d.boundary = []string{
 		"", "", "", "", "", "", "clamp", "clamp", "periodic", "mirror", "constant(0)",
 	}[r.IntN(11)]
-	if d.kind.whole { // a constant of a real type would need a conversion
-		d.boundary = strings.Replace(d.boundary, "constant(0)", "clamp", 1)
+	if d.kind.whole && d.boundary == "constant(0)" { // pictures go on at their rim
+		d.boundary = "clamp"
 	}
 	left := mostDrawnPoints
 	for i := range 1 + min(r.IntN(5), r.IntN(5)) {
 		x := drawShape(r, len(letters), i > 0)
-		for len(x.cells) > left {
+		if len(x.cells) > left {
 			x = drawnInput{shape: "point", cells: [][]int{make([]int, len(letters))}}
 		}
 		left -= len(x.cells)
@@ -146,10 +146,11 @@ func drawShape(r *rand.Rand, axes int, point bool) drawnInput {
 		most := 1 + min(r.IntN(4), r.IntN(4))
 		x.cells = near(axes, most, func(o []int) bool { return beside(o) <= 1 })
 	case "box":
-		x.cells = near(axes, 1, func([]int) bool { return true })
+		radius := 1
 		if axes == 2 {
-			x.cells = near(axes, 1+r.IntN(2), func([]int) bool { return true })
+			radius += r.IntN(2)
 		}
+		x.cells = near(axes, radius, func([]int) bool { return true })
 	case "diamond":
 		x.cells = near(axes, 2, func(o []int) bool { return apart(o) <= 2 })
 	case "line":
@@ -162,8 +163,12 @@ func drawShape(r *rand.Rand, axes int, point bool) drawnInput {
 		}
 		reach[r.IntN(axes)]++
 		x.cells = near(axes, 4, func(o []int) bool {
-			return beside(o) <= 1 && !slices.ContainsFunc(o, func(d int) bool { return d > 0 }) &&
-				!slices.ContainsFunc(indices(o), func(i int) bool { return -o[i] > reach[i] })
+			for i, d := range o {
+				if d > 0 || -d > reach[i] {
+					return false
+				}
+			}
+			return beside(o) <= 1
 		})
 	case "sparse":
 		radius, part := 1+r.IntN(3), 3+r.IntN(9)
@@ -207,13 +212,6 @@ func apart(o []int) (sum int) {
 		sum += max(d, -d)
 	}
 	return sum
-}
-
-func indices(o []int) (list []int) {
-	for i := range o {
-		list = append(list, i)
-	}
-	return list
 }
 
 // result draws what a result is made of: all sums of the inputs, joined in different ways.
@@ -267,21 +265,14 @@ func (d *drawing) result(r *rand.Rand) string {
 func (d *drawing) program(name string) Program {
 	p := Program{
 		Name: name, Group: name, Pattern: d.inputs[0].shape, Type: d.kind.name, Edges: d.edges,
-		least: slices.Repeat([]int{1}, len(d.letters)),
 		write: func(size []int, _ string, seed uint64) string { return d.source(size, seed) },
 	}
-	low, high := make([]int, len(d.letters)), make([]int, len(d.letters))
+	var cells [][]int
 	for _, x := range d.inputs {
 		p.Points += len(x.cells)
-		for _, o := range x.cells {
-			for i, n := range o {
-				low[i], high[i] = min(low[i], n), max(high[i], n)
-			}
-		}
+		cells = append(cells, x.cells...)
 	}
-	for i := range low {
-		p.least[i] = high[i] - low[i] + 1
-	}
+	p.least = leastFor(len(d.letters), cells)
 	return p
 }
 
@@ -295,70 +286,19 @@ func (d *drawing) weight(r *rand.Rand, cells int) string {
 
 // source returns the program over grids of a size; the seed decides the weights.
 func (d *drawing) source(size []int, seed uint64) string {
-	r := rand.New(rand.NewPCG(seed, d.order))
-	shapes := make([]string, len(d.inputs))
-	for i, x := range d.inputs {
-		shapes[i] = fmt.Sprintf("%s of %d", x.shape, len(x.cells))
-	}
-	var sizes, extents []string
-	for i, n := range size {
-		name := []string{"L", "M", "N"}[i+3-len(size)]
-		sizes, extents = append(sizes, fmt.Sprintf("%s = %d", name, n)), append(extents, name)
-	}
-	cell := func(o []int) string {
-		var b strings.Builder
-		for i, letter := range d.letters {
-			distance := 0
-			if o != nil {
-				distance = o[i]
-			}
-			fmt.Fprintf(&b, "[%s]", at(letter, distance))
-		}
-		return b.String()
-	}
-	in := func(i int) string { return string(rune('a' + i)) }
-	out := func(i int) string { return string(rune('p' + i)) }
-	list := func(n int, name func(int) string) string {
-		var names []string
-		for i := range n {
-			names = append(names, name(i))
-		}
-		return strings.Join(names, ", ")
-	}
-	shape := "[" + strings.Join(extents, ",") + "]"
 	var t strings.Builder
-	fmt.Fprintf(&t, "// A drawn program: %s; cells that are read: %s.\n", d.kind.name, strings.Join(shapes, ", "))
-	fmt.Fprintf(&t, "parameter %s;\niterator %s;\n", strings.Join(sizes, ", "), strings.Join(d.letters, ", "))
-	for i, x := range d.inputs {
-		fmt.Fprintf(&t, "%s %s%s;\n", x.typ, in(i), shape)
-	}
-	for i := range d.outputs {
-		fmt.Fprintf(&t, "%s %s%s;\n", d.kind.out, out(i), shape)
-	}
-	inputs, outputs := list(len(d.inputs), in), list(len(d.outputs), out)
-	if d.boundary != "" {
-		fmt.Fprintf(&t, "boundary %s : %s;\n", inputs, d.boundary)
-	}
-	fmt.Fprintf(&t, "copyin %s;\ncopyout %s;\n\ninitial {\n", inputs, outputs)
-	for i := range d.inputs {
-		scale := ""
-		if d.kind.scale > 1 {
-			scale = fmt.Sprintf("%d*", d.kind.scale)
-		}
-		fmt.Fprintf(&t, "  %s%s = %srandom(%d);\n", in(i), cell(nil), scale, i+1)
-	}
-	fmt.Fprintf(&t, "}\n\nstencil compute (%s, %s) {\n", outputs, inputs)
+	inputs, outputs := letters('a', len(d.inputs)), letters('p', len(d.outputs))
+	d.declare(&t, size, inputs, outputs)
+	r := rand.New(rand.NewPCG(seed, d.order))
+	arguments := strings.Join(slices.Concat(outputs, inputs), ", ")
+	fmt.Fprintf(&t, "stencil compute (%s) {\n", arguments)
 	for i, x := range d.inputs {
 		fmt.Fprintf(&t, "  %s s%d =", d.kind.local, i)
 		for j, o := range x.cells {
-			sign := "\n    +"
-			switch few := j%4 == 3; {
-			case j == 0:
-				sign = ""
-			case few:
-				sign = "\n    -"
+			if j > 0 {
+				t.WriteString("\n    " + []string{"+", "+", "+", "-"}[j%4])
 			}
-			fmt.Fprintf(&t, "%s %s*%s%s", sign, d.weight(r, len(x.cells)), in(i), cell(o))
+			fmt.Fprintf(&t, " %s*%s%s", d.weight(r, len(x.cells)), inputs[i], d.cell(o))
 		}
 		t.WriteString(";\n")
 	}
@@ -366,8 +306,60 @@ func (d *drawing) source(size []int, seed uint64) string {
 		if d.kind.bounded {
 			text = fmt.Sprintf("(%s)/16", text)
 		}
-		fmt.Fprintf(&t, "  %s%s = %s;\n", out(i), cell(nil), text)
+		fmt.Fprintf(&t, "  %s%s = %s;\n", outputs[i], d.here(), text)
 	}
-	fmt.Fprintf(&t, "}\n\ncompute (%s, %s);\n", outputs, inputs)
+	fmt.Fprintf(&t, "}\n\ncompute (%s);\n", arguments)
 	return t.String()
+}
+
+// declare writes what comes before the stencil: sizes, grids, and their first values.
+func (d *drawing) declare(t *strings.Builder, size []int, inputs, outputs []string) {
+	var shapes, sizes, extents []string
+	for _, x := range d.inputs {
+		shapes = append(shapes, fmt.Sprintf("%s of %d", x.shape, len(x.cells)))
+	}
+	for i, n := range size {
+		name := []string{"L", "M", "N"}[i+3-len(size)]
+		sizes, extents = append(sizes, fmt.Sprintf("%s = %d", name, n)), append(extents, name)
+	}
+	shape := "[" + strings.Join(extents, ",") + "]"
+	fmt.Fprintf(t, "// A drawn program: %s; cells that are read: %s.\n", d.kind.name, strings.Join(shapes, ", "))
+	fmt.Fprintf(t, "parameter %s;\niterator %s;\n", strings.Join(sizes, ", "), strings.Join(d.letters, ", "))
+	for i, name := range inputs {
+		fmt.Fprintf(t, "%s %s%s;\n", d.inputs[i].typ, name, shape)
+	}
+	for _, name := range outputs {
+		fmt.Fprintf(t, "%s %s%s;\n", d.kind.out, name, shape)
+	}
+	if d.boundary != "" {
+		fmt.Fprintf(t, "boundary %s : %s;\n", strings.Join(inputs, ", "), d.boundary)
+	}
+	fmt.Fprintf(t, "copyin %s;\ncopyout %s;\n\ninitial {\n", strings.Join(inputs, ", "), strings.Join(outputs, ", "))
+	scale := ""
+	if d.kind.scale > 1 {
+		scale = fmt.Sprintf("%d*", d.kind.scale)
+	}
+	for i, name := range inputs {
+		fmt.Fprintf(t, "  %s%s = %srandom(%d);\n", name, d.here(), scale, i+1)
+	}
+	t.WriteString("}\n\n")
+}
+
+// cell is the index of a cell at some distances, and here that of the cell itself.
+func (d *drawing) cell(o []int) string {
+	text := ""
+	for i, letter := range d.letters {
+		text += "[" + at(letter, o[i]) + "]"
+	}
+	return text
+}
+
+func (d *drawing) here() string { return d.cell(make([]int, len(d.letters))) }
+
+// letters returns so many names: letters from the first on.
+func letters(first rune, n int) (list []string) {
+	for i := range n {
+		list = append(list, string(first+rune(i)))
+	}
+	return list
 }

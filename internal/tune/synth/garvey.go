@@ -36,19 +36,13 @@ func garveySuite(name, doc string) Suite {
 }
 
 func (k Intense) program(name string) Program {
-	cells := k.Cells()
-	var low, high [3]int
-	for _, o := range cells {
-		for i, d := range o {
-			low[i], high[i] = min(low[i], d), max(high[i], d)
-		}
+	var cells [][]int
+	for _, o := range k.Cells() {
+		cells = append(cells, o[:])
 	}
-	p := Program{
+	return Program{
 		Name: name, Group: k.Kernel.Name(), Pattern: string(k.Pattern), Points: len(cells), Type: "float",
+		least: leastFor(3, cells),
 		write: func(size []int, typ string, seed uint64) string { return k.Source([3]int(size), typ, seed) },
 	}
-	for i := range low {
-		p.least = append(p.least, high[i]-low[i]+1)
-	}
-	return p
 }

@@ -150,6 +150,20 @@ func (p Program) size(asked []int) ([]int, error) {
 	return size, nil
 }
 
+// leastFor returns the cells that each axis has at least if one cell can be computed from cells at these distances.
+func leastFor(axes int, cells [][]int) []int {
+	low, high, least := make([]int, axes), make([]int, axes), make([]int, axes)
+	for _, o := range cells {
+		for i, d := range o {
+			low[i], high[i] = min(low[i], d), max(high[i], d)
+		}
+	}
+	for i := range least {
+		least[i] = high[i] - low[i] + 1
+	}
+	return least
+}
+
 // crossed returns a text like "64x32".
 func crossed(size []int) string {
 	var parts []string

@@ -243,8 +243,8 @@ func (h *HeldOut) rank(m *predict.Model, e *predict.Examples) []predict.Ranked {
 	return m.Rank(e.Kernel)
 }
 
-// rankBoth returns the candidates of a kernel as plans are taken from them: by both levels of the model that was made
-// without its part.
+// rankBoth returns the candidates of a kernel as plans are taken from them, by the model that was made without its
+// part.
 func (h *HeldOut) rankBoth(ctx context.Context, e *predict.Examples, s Split) ([]predict.Ranked, error) {
 	if h.ranking != nil {
 		m, err := h.Without(ctx, e, s)
@@ -257,7 +257,7 @@ func (h *HeldOut) rankBoth(ctx context.Context, e *predict.Examples, s Split) ([
 	if err != nil {
 		return nil, err
 	}
-	return m.RankLowered(ctx, e.Kernel, m.Rank(e.Kernel), predict.LoweredCandidates)
+	return m.Chosen(ctx, e.Kernel)
 }
 
 // keptDigits are those of a hash that name the file of a model.
