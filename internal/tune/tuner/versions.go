@@ -165,6 +165,11 @@ func RunVersions(ctx context.Context, o Options, src *diag.Source,
 		if !o.hasTime() || ctx.Err() != nil {
 			break
 		}
+		if least := leastOfVersion(v.Bound, o.Lab.About().Target); least >= hopeless*best.seconds() {
+			note("the version %s is not tuned: by the cost model its kernels take %s at least, and the fastest plan "+
+				"takes %s", v.Name, quantity.Time(least), quantity.Time(best.seconds()))
+			continue
+		}
 		why := v.why()
 		if spills {
 			why = "kernels spill registers, or do not fit"

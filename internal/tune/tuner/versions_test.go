@@ -284,7 +284,9 @@ func TestFastestVersionIsTunedFurther(t *testing.T) {
 		{1, "program 1m10s, statements 15s, trivial 15s"},
 	} {
 		now := time.Unix(0, 0)
-		o := Options{Bound: b, Budget: 100 * time.Second, Clock: func() time.Time { return now }}
+		o := Options{
+			Bound: b, Lab: newScripted(t, b, nil), Budget: 100 * time.Second, Clock: func() time.Time { return now },
+		}
 		var runs []string
 		best := 4.0 // seconds
 		r, v, err := RunVersions(t.Context(), o, src, func(_ context.Context, o Options, v Version) (*Result, error) {
@@ -375,7 +377,7 @@ func TestVersionsAreInterrupted(t *testing.T) {
 	b := program(t, outputs)
 	src := diag.NewSource("outputs.loom", outputs)
 	ctx, interrupt := context.WithCancel(t.Context())
-	r, v, err := RunVersions(ctx, Options{Bound: b, Trials: 8}, src,
+	r, v, err := RunVersions(ctx, Options{Bound: b, Lab: newScripted(t, b, nil), Trials: 8}, src,
 		func(_ context.Context, _ Options, v Version) (*Result, error) {
 			if v.Name != "" {
 				interrupt()
