@@ -74,14 +74,16 @@ type Split struct {
 	part func(e *predict.Examples, stencils map[string]int) string
 }
 
-// Splits leave out a tenth of the stencils, a pattern, or a suite of programs that are used: Lift's, or the examples.
-// The synthetic kernels of Garvey are never left out as a suite: nearly all that models know is of them.
+// Splits leave out a tenth of the stencils, a pattern, a suite of programs that are used (Lift's, or the examples), or
+// all drawn programs at once: they are unlike all others. The synthetic kernels of Garvey are never left out as a
+// suite: most that models know is of them.
 var Splits = []Split{
 	{"stencil", func(e *predict.Examples, stencils map[string]int) string {
 		return fmt.Sprint(stencils[e.Stencil] % outerParts)
 	}},
 	{"pattern", func(e *predict.Examples, _ map[string]int) string { return e.Pattern() }},
 	{"suite", func(e *predict.Examples, _ map[string]int) string { return suiteOf(e.Name) }},
+	{"drawn", func(e *predict.Examples, _ map[string]int) string { return drawnOf(e.Name) }},
 }
 
 // Evaluate judges all pickers by all splits and metrics. log is told what is under way.

@@ -205,9 +205,15 @@ func TestSuites(t *testing.T) {
 			t.Errorf("without %s, models learn from %s (%v)", part, got, err)
 		}
 	}
-	for _, name := range []string{"star-zyx-r1-a2m1", "star-zyx-r1"} {
+	for _, name := range []string{"star-zyx-r1-a2m1", "star-zyx-r1", "drawn2d-01"} {
 		if got := suiteOf(name); got != "" {
 			t.Errorf("%s is left out with %s", name, got)
+		}
+	}
+	for name, want := range map[string]string{"drawn2d-01": "drawn", "drawn3d-48 s": "drawn", "star-zyx-r1": "",
+		"wave w[0:1]": "", "drawn3d-49": ""} {
+		if got := drawnOf(name); got != want {
+			t.Errorf("%s is left out with %q as a drawn one", name, got)
 		}
 	}
 	if got := len(h.judged(suite)); got != 4 {

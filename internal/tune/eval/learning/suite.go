@@ -13,6 +13,9 @@ const (
 	liftSuite     = "lift"
 )
 
+// drawn begins the names of the suites whose programs synth draws.
+const drawn = "drawn"
+
 // suites are those of gridloom synth by the names of their programs.
 var suites = sync.OnceValue(func() map[string]string {
 	of := map[string]string{}
@@ -32,6 +35,15 @@ func suiteOf(kernel string) string {
 		return examplesSuite
 	case s == liftSuite:
 		return liftSuite
+	}
+	return ""
+}
+
+// drawnOf is "drawn" for a kernel of a program that was drawn, and else "".
+func drawnOf(kernel string) string {
+	program, _, _ := strings.Cut(kernel, " ")
+	if strings.HasPrefix(suites()[program], drawn) {
+		return drawn
 	}
 	return ""
 }
