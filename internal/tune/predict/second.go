@@ -87,9 +87,13 @@ func LearnSecond(ctx context.Context, all []*Examples, held [][]float64, done fu
 	return &Second{n.Features, speed}, nil
 }
 
-// LoweredCandidates is how many of a ranking are ranked again, unless a user wants others. The gain was measured for
-// about as many (docs/performance-log.md), and to lower them takes a core one or two seconds.
-const LoweredCandidates = 20
+// LoweredCandidates is how many of a ranking are ranked again, unless a user wants others: beyond, nothing was gained
+// (docs/performance-log.md, "More candidates are lowered"). To lower them takes a core two or three seconds.
+const LoweredCandidates = 40
+
+// chosenAmong is how many of the first level's ranking the first place stays with. What stands behind them is not taken
+// for the best by one level alone, and some of it is slow: it is worth a try, and follows.
+const chosenAmong = 20
 
 // StandBy is how many of a ranking stand by when a plan is taken from it: a compiler can refuse what fits, for
 // registers that it has spilled.
@@ -109,8 +113,9 @@ func (m *Model) Chosen(ctx context.Context, k *Kernel) ([]Ranked, error) {
 }
 
 // RankLowered ranks the first n of a ranking of Rank's again, by features of their lowered kernels. Those that cannot
-// be lowered are dropped: a block has less memory than they take. All others follow in their order. A model without a
-// second level keeps the order of the first, and kernels of processors keep all of it.
+// be lowered are dropped: a block has less memory than they take. The first place is for one of the first chosenAmong.
+// All others follow in their order. A model without a second level keeps the order of the first, and kernels of
+// processors keep all of it.
 func (m *Model) RankLowered(ctx context.Context, k *Kernel, ranked []Ranked, n int) ([]Ranked, error) {
 	if k.Target.Kind() != lower.GPU {
 		return ranked, nil
@@ -122,7 +127,11 @@ func (m *Model) RankLowered(ctx context.Context, k *Kernel, ranked []Ranked, n i
 	}
 	program, of := k.describe()
 	list := make([]Ranked, 0, len(ranked))
+	among := 0 // of the list, how many may be the first
 	for i, v := range variants {
+		if i == chosenAmong {
+			among = len(list)
+		}
 		if v == nil {
 			continue
 		}
@@ -133,13 +142,22 @@ func (m *Model) RankLowered(ctx context.Context, k *Kernel, ranked []Ranked, n i
 		}
 		list = append(list, x)
 	}
+	if n <= chosenAmong {
+		among = len(list)
+	}
 	if m.Second != nil {
-		sortRanked(list)
-		spillingLast(list)
+		again(list[:among])
+		again(list[min(1, among):])
 	}
 	list = append(list, ranked[n:]...)
 	falling(list)
 	return list, nil
+}
+
+// again orders what was predicted anew.
+func again(list []Ranked) {
+	sortRanked(list)
+	spillingLast(list)
 }
 
 // falling bounds fractions: no candidate has more than those before it, and none more than all or less than nothing.

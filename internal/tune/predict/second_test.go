@@ -63,6 +63,14 @@ func TestRankLowered(t *testing.T) {
 	if !moved {
 		t.Error("the second level changes nothing")
 	}
+	more := rankLowered(t, m, k, first, 2*n)
+	if !more[0].Config.Equal(again[0].Config) {
+		t.Errorf("with more candidates the first is %s", more[0].Config)
+	}
+	behind := func(x Ranked) bool { return !had[x.Config.String()] }
+	if at := slices.IndexFunc(more, behind); at < 1 || at >= n {
+		t.Errorf("of the second %d the first has place %d", n, at+1)
+	}
 	once := rankLowered(t, m, k, first, n)
 	for i := range once[:n] {
 		if !once[i].Config.Equal(again[i].Config) || once[i].Fraction != again[i].Fraction {
