@@ -165,9 +165,10 @@ func RunVersions(ctx context.Context, o Options, src *diag.Source,
 		if !o.hasTime() || ctx.Err() != nil {
 			break
 		}
-		if least := leastOfVersion(v.Bound, o.Lab.About().Target); least >= hopeless*best.seconds() {
+		least, fastest := leastOfVersion(v.Bound, o.Lab.About().Target), best.seconds()
+		if fastest > 0 && least >= hopeless*fastest {
 			note("the version %s is not tuned: by the cost model its kernels take %s at least, and the fastest plan "+
-				"takes %s", v.Name, quantity.Time(least), quantity.Time(best.seconds()))
+				"takes %s", v.Name, quantity.Time(least), quantity.Time(fastest))
 			continue
 		}
 		why := v.why()
