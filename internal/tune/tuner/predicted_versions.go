@@ -8,6 +8,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/quantity"
 	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/tune/costmodel"
 	"github.com/gridloom/gridloom/internal/tune/measure"
@@ -60,4 +61,17 @@ func leastOfVersion(b *ir.Binding, t *target.Target) float64 {
 		return 0
 	}
 	return sum
+}
+
+// promisingVersions returns the versions that may be faster than a plan that takes so many seconds, and notes which are
+// left out. Without a plan, all may be.
+func promisingVersions(list []Version, fastest float64, note func(format string, args ...any)) []Version {
+	return slices.DeleteFunc(list, func(v Version) bool {
+		if fastest == 0 || v.least < hopeless*fastest {
+			return false
+		}
+		note("the version %s is not tuned: by the cost model its kernels take %s at least, and the fastest plan "+
+			"takes %s", v.Name, quantity.Time(v.least), quantity.Time(fastest))
+		return true
+	})
 }

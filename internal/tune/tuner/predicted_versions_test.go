@@ -83,3 +83,20 @@ func TestLeastOfVersion(t *testing.T) {
 		}
 	}
 }
+
+// Without a plan to be slower than, and where nothing is predicted, no version is left out.
+func TestPromisingVersions(t *testing.T) {
+	for _, c := range []struct {
+		fastest float64
+		want    string
+	}{{0, "a b c"}, {1, "a"}, {2, "a b"}, {4, "a b c"}} {
+		list := []Version{{Name: "a"}, {Name: "b", least: 2}, {Name: "c", least: 3}}
+		notes, got := 0, []string{}
+		for _, v := range promisingVersions(list, c.fastest, func(string, ...any) { notes++ }) {
+			got = append(got, v.Name)
+		}
+		if strings.Join(got, " ") != c.want || notes != 3-len(got) {
+			t.Errorf("beside %g s there are %v, %d notes", c.fastest, got, notes)
+		}
+	}
+}

@@ -53,6 +53,7 @@ type Version struct {
 	Source *diag.Source
 	Bound  *ir.Binding
 	saved  float64 // the part of its operations and loads that the program as it is has besides
+	least  float64 // seconds of an update at least, predicted (leastOfVersion); 0 where nothing is
 }
 
 // withoutSpills reports whether a version is tuned where nothing spills, too, if memory does not bind the program.
@@ -161,16 +162,16 @@ func RunVersions(ctx context.Context, o Options, src *diag.Source,
 	if o.Budget > 0 && float64(whole.Trials) >= fewestTrials*whole.Seconds {
 		further = 1
 	}
-	for i, v := range versions {
-		if !o.hasTime() || ctx.Err() != nil {
+	for i := range versions {
+		versions[i].least = leastOfVersion(versions[i].Bound, o.Lab.About().Target)
+	}
+	for o.hasTime() && ctx.Err() == nil {
+		versions = promisingVersions(versions, best.seconds(), note)
+		if len(versions) == 0 {
 			break
 		}
-		least, fastest := leastOfVersion(v.Bound, o.Lab.About().Target), best.seconds()
-		if fastest > 0 && least >= hopeless*fastest {
-			note("the version %s is not tuned: by the cost model its kernels take %s at least, and the fastest plan "+
-				"takes %s", v.Name, quantity.Time(least), quantity.Time(fastest))
-			continue
-		}
+		v := versions[0]
+		versions = versions[1:]
 		why := v.why()
 		if spills {
 			why = "kernels spill registers, or do not fit"
@@ -178,7 +179,7 @@ func RunVersions(ctx context.Context, o Options, src *diag.Source,
 		note("%s: the version %s is tuned", why, v.Name)
 		r, faster, err := &Result{}, false, SameBits(ctx, o.Bound, v.Bound, o.Set)
 		if err == nil {
-			r, faster, err = goOn(v, len(versions)-i+further)
+			r, faster, err = goOn(v, 1+len(versions)+further)
 		}
 		if r == nil {
 			break
@@ -299,7 +300,7 @@ func versionsOf(src *diag.Source, o Options) []Version {
 		}
 		b, wrong := p.In(o.Bound.Program.Arithmetic).Bind(o.Set)
 		if !wrong.HasErrors() && slices.Equal(b.Params, o.Bound.Params) {
-			list = append(list, Version{name, made.Source, b, made.Saved})
+			list = append(list, Version{Name: name, Source: made.Source, Bound: b, saved: made.Saved})
 		}
 	}
 	return list
