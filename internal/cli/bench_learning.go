@@ -67,54 +67,54 @@ func (c *benchLearning) Run(a *app) error {
 	if c.Lockbox != "" {
 		return c.lockbox(a, models)
 	}
-	rows, err := c.judge(a, models, live)
-	if err != nil {
-		return err
+	var rows []learning.Row
+	for _, part := range learning.Parts {
+		if !c.wants(part) {
+			continue
+		}
+		more, err := c.judge(a, models, part, live)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, more...)
+		kept = slices.DeleteFunc(kept, func(r learning.Row) bool {
+			return r.Part() == part && (c.Split == nil || slices.Contains(c.Split, r.Split))
+		})
+		kept = append(kept, more...)
+		if err := c.keep(kept); err != nil { // other parts take as long again
+			return err
+		}
 	}
-	if err := learning.Write(a.stdout, rows); err != nil {
-		return err
-	}
-	kept = slices.DeleteFunc(kept, func(r learning.Row) bool {
-		return c.wants(r.Part()) && (c.Split == nil || slices.Contains(c.Split, r.Split))
-	})
-	return c.keep(append(kept, rows...))
+	return learning.Write(a.stdout, rows)
 }
 
 // wants reports whether a part of the figures is made. Choices take longer than all others.
 func (c *benchLearning) wants(part string) bool {
-	return len(c.Only) == 0 && part != learning.PartChoices || slices.Contains(c.Only, part)
+	switch {
+	case len(c.Only) > 0:
+		return slices.Contains(c.Only, part)
+	case part == learning.PartLive:
+		return len(c.Picks) > 0
+	}
+	return part != learning.PartChoices
 }
 
-// judge makes the rows that are wanted.
-func (c *benchLearning) judge(a *app, models *learning.HeldOut, live [][]*learning.Live) ([]learning.Row, error) {
-	var rows []learning.Row
-	if c.wants(learning.PartCandidates) {
-		list, err := learning.Evaluate(a.ctx, models, a.commit(), a.stderr)
-		if err != nil {
-			return nil, err
-		}
-		rows = list
-	}
-	if c.wants(learning.PartForm) {
+// judge makes the rows of a part.
+func (c *benchLearning) judge(a *app, models *learning.HeldOut, part string, live [][]*learning.Live) (
+	[]learning.Row, error) {
+	switch part {
+	case learning.PartCandidates:
+		return learning.Evaluate(a.ctx, models, a.commit(), a.stderr)
+	case learning.PartForm:
 		forms, err := learning.Forms(a.ctx, models, a.commit())
-		if err != nil {
-			return nil, err
-		}
-		if len(forms) == 0 {
+		if err == nil && len(forms) == 0 {
 			fmt.Fprintln(a.stderr, "note: no form was judged: too few configurations of each were tried")
 		}
-		rows = append(rows, forms...)
+		return forms, err
+	case learning.PartChoices:
+		return learning.Choices(a.ctx, models, a.commit(), a.stderr)
 	}
-	if c.wants(learning.PartChoices) {
-		choices, err := learning.Choices(a.ctx, models, a.commit(), a.stderr)
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, choices...)
-	}
-	if !c.wants(learning.PartLive) {
-		return rows, nil
-	}
+	var rows []learning.Row
 	for i, path := range c.Picks {
 		more, err := learning.SumUpLive(live[i], models, a.commit())
 		if err != nil {

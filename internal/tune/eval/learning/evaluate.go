@@ -57,6 +57,9 @@ const (
 	PartChoices    = "choices"
 )
 
+// Parts are all parts, in the order that they are made in.
+var Parts = []string{PartCandidates, PartForm, PartChoices, PartLive}
+
 // Part returns the part that a row belongs to.
 func (r *Row) Part() string {
 	switch r.Experiment {
