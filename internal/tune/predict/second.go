@@ -113,9 +113,9 @@ func (m *Model) Chosen(ctx context.Context, k *Kernel) ([]Ranked, error) {
 }
 
 // RankLowered ranks the first n of a ranking of Rank's again, by features of their lowered kernels. Those that cannot
-// be lowered are dropped: a block has less memory than they take. The first place is for one of the first chosenAmong.
-// All others follow in their order. A model without a second level keeps the order of the first, and kernels of
-// processors keep all of it.
+// be lowered are dropped: a block has less memory than they take. The first place is for one of the first chosenAmong,
+// unless all of them may spill. All others follow in their order. A model without a second level keeps the order of
+// the first, and kernels of processors keep all of it.
 func (m *Model) RankLowered(ctx context.Context, k *Kernel, ranked []Ranked, n int) ([]Ranked, error) {
 	if k.Target.Kind() != lower.GPU {
 		return ranked, nil
@@ -146,16 +146,20 @@ func (m *Model) RankLowered(ctx context.Context, k *Kernel, ranked []Ranked, n i
 		among = len(list)
 	}
 	if m.Second != nil {
-		again(list[:among])
-		again(list[min(1, among):])
+		rankAgain(list[:among])
+		if among > 0 && list[0].spills() == 0 {
+			rankAgain(list[1:])
+		} else {
+			rankAgain(list)
+		}
 	}
 	list = append(list, ranked[n:]...)
 	falling(list)
 	return list, nil
 }
 
-// again orders what was predicted anew.
-func again(list []Ranked) {
+// rankAgain orders what was predicted anew.
+func rankAgain(list []Ranked) {
 	sortRanked(list)
 	spillingLast(list)
 }

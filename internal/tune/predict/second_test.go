@@ -71,6 +71,13 @@ func TestRankLowered(t *testing.T) {
 	if at := slices.IndexFunc(more, behind); at < 1 || at >= n {
 		t.Errorf("of the second %d the first has place %d", n, at+1)
 	}
+	spilling := slices.Clone(first)
+	for i := range spilling[:chosenAmong] {
+		spilling[i].Needs = &Needs{Spills: 1}
+	}
+	if other := rankLowered(t, m, k, spilling, 2*n); had[other[0].Config.String()] {
+		t.Error("the first place has what may spill, and others do not")
+	}
 	once := rankLowered(t, m, k, first, n)
 	for i := range once[:n] {
 		if !once[i].Config.Equal(again[i].Config) || once[i].Fraction != again[i].Fraction {
