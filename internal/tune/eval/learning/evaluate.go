@@ -86,7 +86,15 @@ var Splits = []Split{
 	}},
 	{"pattern", func(e *predict.Examples, _ map[string]int) string { return e.Pattern() }},
 	{"suite", func(e *predict.Examples, _ map[string]int) string { return suiteOf(e.Name) }},
-	{"drawn", func(e *predict.Examples, _ map[string]int) string { return drawnOf(e.Name) }},
+	{drawn, func(e *predict.Examples, _ map[string]int) string { return drawnOf(e.Name) }},
+}
+
+// noun is what a split leaves out, for sentences.
+func noun(split string) string {
+	if split == drawn {
+		return "drawn program"
+	}
+	return split
 }
 
 // Evaluate judges all pickers by all splits and metrics. log is told what is under way.
@@ -101,7 +109,7 @@ func Evaluate(ctx context.Context, h *HeldOut, commit string, log io.Writer) ([]
 	}
 	for _, s := range Splits {
 		if h.wants(s) && !slices.ContainsFunc(splits, func(x Split) bool { return x.Name == s.Name }) {
-			fmt.Fprintf(log, "note: no %s is left out: there is none, or nothing else to learn from\n", s.Name)
+			fmt.Fprintf(log, "note: no %s is left out: there is none, or nothing else to learn from\n", noun(s.Name))
 		}
 	}
 	var rows []Row
@@ -191,7 +199,8 @@ func validate(ctx context.Context, h *HeldOut, pickers []Picker, split Split, lo
 				mutex.Lock()
 				defer mutex.Unlock()
 				done++
-				fmt.Fprintf(log, "%d of %d models without a %s\n", done, len(parts)*len(pickers), split.Name)
+				fmt.Fprintf(log, "%d of %d models without a %s\n", done, len(parts)*len(pickers),
+					noun(split.Name))
 				return nil
 			})
 		}

@@ -157,7 +157,7 @@ func (h *HeldOut) others(s Split, part string) ([]*predict.Examples, error) {
 	}
 	list := slices.DeleteFunc(slices.Clone(h.All), func(o *predict.Examples) bool { return left[o.Stencil] })
 	if len(list) == 0 {
-		return nil, fmt.Errorf("all kernels are of one %s: nothing is left to learn from without it", s.Name)
+		return nil, fmt.Errorf("all kernels are of one %s: nothing is left to learn from without it", noun(s.Name))
 	}
 	return list, nil
 }

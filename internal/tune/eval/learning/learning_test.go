@@ -219,6 +219,11 @@ func TestSuites(t *testing.T) {
 	if got := len(h.judged(suite)); got != 4 {
 		t.Errorf("%d kernels are left out", got)
 	}
+	one := made("drawn2d-01", []float64{1}, []float64{0}, 9)
+	if _, err := heldOutOf([]*predict.Examples{one}).others(Splits[3], drawn); err == nil ||
+		!strings.Contains(err.Error(), "of one drawn program:") {
+		t.Errorf("drawn programs alone are left out: %v", err)
+	}
 	if _, err := heldOutOf(all[5:]).others(suite, "examples"); err == nil {
 		t.Error("examples alone are left out, and nothing is left")
 	}

@@ -13,7 +13,7 @@ const (
 	liftSuite     = "lift"
 )
 
-// drawn begins the names of the suites whose programs synth draws.
+// drawn begins the names of the suites whose programs synth draws, and names the split that leaves them out.
 const drawn = "drawn"
 
 // suites are those of gridloom synth by the names of their programs.

@@ -36,7 +36,7 @@ func Write(w io.Writer, rows []Row) error {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	title := ""
 	for _, r := range rows {
-		if head := fmt.Sprintf("%s, without a %s: %s", r.Experiment, r.Split, r.Metric); head != title {
+		if head := fmt.Sprintf("%s, without a %s: %s", r.Experiment, noun(r.Split), r.Metric); head != title {
 			if title != "" {
 				fmt.Fprintln(t)
 			}
