@@ -129,9 +129,6 @@ func (m *Model) RankLowered(ctx context.Context, k *Kernel, ranked []Ranked, n i
 	list := make([]Ranked, 0, len(ranked))
 	among := 0 // of the list, how many may be the first
 	for i, v := range variants {
-		if i == chosenAmong {
-			among = len(list)
-		}
 		if v == nil {
 			continue
 		}
@@ -141,9 +138,9 @@ func (m *Model) RankLowered(ctx context.Context, k *Kernel, ranked []Ranked, n i
 			x.Fraction = firstShare*m.Speed.Predict(row) + (1-firstShare)*m.Second.Speed.Predict(slices.Concat(row, v))
 		}
 		list = append(list, x)
-	}
-	if n <= chosenAmong {
-		among = len(list)
+		if i < chosenAmong {
+			among++
+		}
 	}
 	if m.Second != nil {
 		rankAgain(list[:among])

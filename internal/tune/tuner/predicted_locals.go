@@ -31,13 +31,11 @@ func (p *PredictedLocals) Fuse() bool { return p != nil && p.Fused < fusedPart*p
 // how fast the target is, or its kernels cannot be counted; or the last cache keeps all grids, of which the cost model
 // knows nothing.
 func PredictLocals(b *ir.Binding, t *target.Target, plan schedule.Plan) *PredictedLocals {
-	m := machine.Described(t.Machine)
-	if _, said := lower.LocalGrids(plan); said || len(plan.Kernels) > 0 || t.Kind() != lower.GPU || m == nil ||
-		m.GPU == nil || m.Memory.Bandwidth == 0 || m.Peak.F32 == 0 {
+	if _, said := lower.LocalGrids(plan); said || len(plan.Kernels) > 0 {
 		return nil
 	}
-	s, err := splitSubject(b, measure.About{Target: t}, false)
-	if err != nil || m.Holding(s.workingSet(s.calls)) != nil {
+	s, m := countable(b, t)
+	if s == nil {
 		return nil
 	}
 	stored, fused := t.Lowering(b, lower.WithLocalGrids(plan, lower.StoredGrids)),
@@ -58,6 +56,21 @@ func PredictLocals(b *ir.Binding, t *target.Target, plan schedule.Plan) *Predict
 		return nil
 	}
 	return p
+}
+
+// countable returns a program as it is tuned on a GPU, and the GPU's description, where the cost model tells how long
+// the program takes at least: nil where it is not known how fast the device is, and where the last cache keeps all
+// grids, of which the model knows nothing.
+func countable(b *ir.Binding, t *target.Target) (*subject, *machine.Machine) {
+	m := machine.Described(t.Machine)
+	if t.Kind() != lower.GPU || m == nil || m.GPU == nil || m.Memory.Bandwidth == 0 || m.Peak.F32 == 0 {
+		return nil, nil
+	}
+	s, err := splitSubject(b, measure.About{Target: t}, false)
+	if err != nil || m.Holding(s.workingSet(s.calls)) != nil {
+		return nil, nil
+	}
+	return s, m
 }
 
 // leastOf returns the seconds that all runs of a program's calls take at least.

@@ -6,12 +6,10 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lower"
-	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/quantity"
 	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/tune/costmodel"
-	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
 // versionForms are the kernels by which the cost model predicts the versions of a program: the usual ones, and those
@@ -27,12 +25,8 @@ const hopeless = 1.5
 // the best of versionForms (costmodel.Least). It is 0 where nothing is predicted: on processors, where it is not known
 // how fast the device is, where the last cache keeps all grids, and where kernels cannot be counted.
 func leastOfVersion(b *ir.Binding, t *target.Target) float64 {
-	m := machine.Described(t.Machine)
-	if t.Kind() != lower.GPU || m == nil || m.GPU == nil || m.Memory.Bandwidth == 0 || m.Peak.F32 == 0 {
-		return 0
-	}
-	s, err := splitSubject(b, measure.About{Target: t}, false)
-	if err != nil || m.Holding(s.workingSet(s.calls)) != nil {
+	s, m := countable(b, t)
+	if s == nil {
 		return 0
 	}
 	least := slices.Repeat([]float64{math.Inf(1)}, len(s.calls))

@@ -1,7 +1,6 @@
 package tuner
 
 import (
-	"context"
 	"strings"
 	"testing"
 
@@ -29,21 +28,13 @@ func TestHopelessVersions(t *testing.T) {
 		s.spills = func(string) int { return 32 }
 		o := options(s, b, 8)
 		o.Lab, o.MaxDepth, o.Plan = h200(t, s), 1, plan(t, "family=cells")
-		tried, notes := "", 0
+		notes := 0
 		o.Events = func(e Event) {
 			if e.Kind == EventNote && strings.Contains(e.Text, "is not tuned: by the cost model its kernels take") {
 				notes++
 			}
 		}
-		r, v, err := RunVersions(t.Context(), o, src, func(ctx context.Context, o Options, v Version) (*Result, error) {
-			if s.bound = o.Bound; v.Name != "" {
-				tried += " " + v.Name
-			}
-			return Run(ctx, o)
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r, v, tried := tuneVersions(t, s, o, src)
 		if v.Name != "" || r.Version != "" || tried != c.tried || notes != c.notes {
 			t.Errorf("%+v: %q of%s, %d notes", c, v.Name, tried, notes)
 		}

@@ -27,6 +27,21 @@ stencil both (c, d, a, b) {
 both (c, d, a, b);
 `
 
+// tuneVersions tunes a program and its versions on what is scripted, and returns which versions were tried.
+func tuneVersions(t *testing.T, s *scripted, o Options, src *diag.Source) (r *Result, v Version, tried string) {
+	t.Helper()
+	r, v, err := RunVersions(t.Context(), o, src, func(ctx context.Context, o Options, v Version) (*Result, error) {
+		if s.bound = o.Bound; v.Name != "" {
+			tried += " " + v.Name
+		}
+		return Run(ctx, o)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, v, tried
+}
+
 // Where kernels spill, versions of the program are tuned, and plans name the fastest. Where they do not, the program
 // has all of the search.
 func TestVersions(t *testing.T) {
@@ -65,16 +80,7 @@ func TestVersions(t *testing.T) {
 				}
 			}
 		}
-		tried := ""
-		r, v, err := RunVersions(t.Context(), o, src, func(ctx context.Context, o Options, v Version) (*Result, error) {
-			if s.bound = o.Bound; v.Name != "" {
-				tried += " " + v.Name
-			}
-			return Run(ctx, o)
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r, v, tried := tuneVersions(t, s, o, src)
 		if v.Name != c.version || r.Version != c.version || tried != c.tried || results != 1 {
 			t.Errorf("%+v: %q of%s, %d results", c, v.Name, tried, results)
 		}
@@ -153,13 +159,7 @@ func TestSharingIsTuned(t *testing.T) {
 		}
 		o := options(s, b, 8)
 		o.Lab, o.MaxDepth, o.Plan = gpu(t, s), 1, plan(t, "family=cells")
-		r, v, err := RunVersions(t.Context(), o, src, func(ctx context.Context, o Options, v Version) (*Result, error) {
-			s.bound = o.Bound
-			return Run(ctx, o)
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r, v, _ := tuneVersions(t, s, o, src)
 		if v.Name != c.version || r.Version != c.version || len(r.Versions) > 0 != (c.version != "") {
 			t.Errorf("%+v: %q of %+v, bound %+v, %+v", c, v.Name, r.Versions, r.Bound, r.Contenders)
 		}

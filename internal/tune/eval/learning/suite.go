@@ -27,10 +27,16 @@ var suites = sync.OnceValue(func() map[string]string {
 	return of
 })
 
+// synthSuite is the suite of gridloom synth that has a kernel's program, if one has it.
+func synthSuite(kernel string) (string, bool) {
+	program, _, _ := strings.Cut(kernel, " ")
+	s, ok := suites()[program]
+	return s, ok
+}
+
 // suiteOf is the suite of a kernel's program: "" for synthetic kernels.
 func suiteOf(kernel string) string {
-	program, _, _ := strings.Cut(kernel, " ")
-	switch s, ok := suites()[program]; {
+	switch s, ok := synthSuite(kernel); {
 	case !ok:
 		return examplesSuite
 	case s == liftSuite:
@@ -41,8 +47,7 @@ func suiteOf(kernel string) string {
 
 // drawnOf is "drawn" for a kernel of a program that was drawn, and else "".
 func drawnOf(kernel string) string {
-	program, _, _ := strings.Cut(kernel, " ")
-	if strings.HasPrefix(suites()[program], drawn) {
+	if s, _ := synthSuite(kernel); strings.HasPrefix(s, drawn) {
 		return drawn
 	}
 	return ""
