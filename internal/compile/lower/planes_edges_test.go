@@ -99,6 +99,15 @@ s (u, v, g);
 			"sequence[0:1]@1{family=planes,block=4x64,stages=1,copy=tensor,sizes=literals}", "L=5 M=6 N=64"},
 		{"whole rows begin at a second line, tensor", secondLine,
 			"sequence[0:1]@1{family=planes,block=2x128,stages=1,copy=tensor,sizes=literals}", "L=5 M=6 N=128"},
+		{"tiles of 8 bytes a row, tensor", `
+parameter L, M, N;
+iterator k, j, i;
+byte g[L,M,N];
+float v[L,M,N];
+copyin g; copyout v;
+stencil s (v, g) { v[k][j][i] = 0.5*g[k-1][j][i] + 0.25*g[k][j][i+1] - 0.125*g[k+1][j-1][i]; }
+s (v, g);
+`, "sequence[0:1]@1{family=planes,block=16x8,chunk=7,stages=2,copy=tensor,sizes=literals}", "L=9 M=19 N=48"},
 		{"whole rows, 2D", `
 parameter M, N;
 iterator j, i;

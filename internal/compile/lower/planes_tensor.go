@@ -50,8 +50,8 @@ func (p *planeBlock) boxable(t *pipeline.Tile) bool {
 	layout, run, last := p.layoutOf(g), boxRun(g.Type), len(p.threads)
 	whole := layout.Align%run == 0 || p.opts.Sized && p.rowLength(g)%run == 0
 	by, known := g.Dims[last].Lo.Diff(p.lineStart()) // to where lines of memory begin, from where tiles do
-	if !whole || layout.Lead != 0 || !known || by%run != 0 || p.pipeline.InPlace(g) {
-		return false
+	if !whole || layout.Lead != 0 || !known || by%run != 0 || p.tile[last]%run != 0 || p.pipeline.InPlace(g) {
+		return false // rows of some box would not begin at a multiple of 16 bytes
 	}
 	for d := range p.threads[:len(p.threads)-1] {
 		if p.copySide(t, d) > kernel.MaxBoxElements {

@@ -288,6 +288,11 @@ func (d *drawing) weight(r *rand.Rand, cells int) string {
 func (d *drawing) source(size []int, seed uint64) string {
 	var t strings.Builder
 	inputs, outputs := letters('a', len(d.inputs)), letters('p', len(d.outputs))
+	var shapes []string
+	for _, x := range d.inputs {
+		shapes = append(shapes, fmt.Sprintf("%s of %d", x.shape, len(x.cells)))
+	}
+	fmt.Fprintf(&t, "// A drawn program: %s; cells that are read: %s.\n", d.kind.name, strings.Join(shapes, ", "))
 	d.declare(&t, size, inputs, outputs)
 	r := rand.New(rand.NewPCG(seed, d.order))
 	arguments := strings.Join(slices.Concat(outputs, inputs), ", ")
@@ -314,16 +319,12 @@ func (d *drawing) source(size []int, seed uint64) string {
 
 // declare writes what comes before the stencil: sizes, grids, and their first values.
 func (d *drawing) declare(t *strings.Builder, size []int, inputs, outputs []string) {
-	var shapes, sizes, extents []string
-	for _, x := range d.inputs {
-		shapes = append(shapes, fmt.Sprintf("%s of %d", x.shape, len(x.cells)))
-	}
+	var sizes, extents []string
 	for i, n := range size {
 		name := []string{"L", "M", "N"}[i+3-len(size)]
 		sizes, extents = append(sizes, fmt.Sprintf("%s = %d", name, n)), append(extents, name)
 	}
 	shape := "[" + strings.Join(extents, ",") + "]"
-	fmt.Fprintf(t, "// A drawn program: %s; cells that are read: %s.\n", d.kind.name, strings.Join(shapes, ", "))
 	fmt.Fprintf(t, "parameter %s;\niterator %s;\n", strings.Join(sizes, ", "), strings.Join(d.letters, ", "))
 	for i, name := range inputs {
 		fmt.Fprintf(t, "%s %s%s;\n", d.inputs[i].typ, name, shape)

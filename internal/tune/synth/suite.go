@@ -59,7 +59,7 @@ type Options struct {
 
 // Suites returns all suites.
 func Suites() []Suite {
-	return append([]Suite{garvey(), garvey416(), omnitune(), lift()}, drawnPrograms()...)
+	return append([]Suite{garvey(), garvey416(), omnitune(), lift()}, append(drawnPrograms(), drawnSystems())...)
 }
 
 // FindSuite returns the suite of a name.

@@ -36,7 +36,9 @@ func bound(t *testing.T, name, text string) *ir.Binding {
 // Every program is right, differs from all others, and reads as many cells as it
 // says. Programs of one group have one pattern.
 func TestSuites(t *testing.T) {
-	counts := map[string]int{"garvey": 104, "garvey416": 416, "omnitune": 29, "lift": 8, "drawn2d": 32, "drawn3d": 48}
+	counts := map[string]int{
+		"garvey": 104, "garvey416": 416, "omnitune": 29, "lift": 8, "drawn2d": 32, "drawn3d": 48, "drawnsystems": 32,
+	}
 	if len(Suites()) != len(counts) {
 		t.Errorf("%d suites", len(Suites()))
 	}
@@ -133,7 +135,7 @@ func TestOptions(t *testing.T) {
 
 func TestMistakes(t *testing.T) {
 	if _, err := FindSuite("garvy"); err == nil || err.Error() !=
-		`there is no suite "garvy"; there are garvey, garvey416, omnitune, lift, drawn2d, drawn3d` {
+		`there is no suite "garvy"; there are garvey, garvey416, omnitune, lift, drawn2d, drawn3d, drawnsystems` {
 		t.Error(err)
 	}
 	for _, c := range []struct {
