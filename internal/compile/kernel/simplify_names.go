@@ -21,7 +21,7 @@ func freeName(base string, taken func(string) bool) string {
 	}
 	for {
 		count++
-		if name := fmt.Sprintf("%s_%d", root, count); !taken(name) {
+		if name := root + "_" + strconv.Itoa(count); !taken(name) { // Sprintf takes longer, and some ask for hundreds
 			return name
 		}
 	}
