@@ -8,6 +8,8 @@ import (
 	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/tune/eval/bench"
 	"github.com/gridloom/gridloom/internal/tune/eval/learning"
+	"github.com/gridloom/gridloom/internal/tune/predict"
+	"github.com/gridloom/gridloom/internal/tune/session"
 )
 
 type benchLearning struct {
@@ -116,13 +118,26 @@ func (c *benchLearning) judge(a *app, models *learning.HeldOut, part string, liv
 	}
 	var rows []learning.Row
 	for i, path := range c.Picks {
-		more, err := learning.SumUpLive(live[i], models, a.commit())
+		m, err := told(models, live[i])
+		if err != nil {
+			return nil, err
+		}
+		more, err := learning.SumUpLive(live[i], models, m, a.commit())
 		if err != nil {
 			return nil, usage("--picks %s: %v", path, err)
 		}
 		rows = append(rows, more...)
 	}
 	return rows, nil
+}
+
+// told returns the model that comes with Gridloom of the device that picks were measured on, which run tells intervals
+// by; nil if there is none, or if others picked, which have learned from another device.
+func told(models *learning.HeldOut, live []*learning.Live) (*predict.Model, error) {
+	if len(models.All) == 0 || live[0].Device != models.All[0].DeviceName {
+		return nil, nil
+	}
+	return predict.Builtin(&session.Device{API: models.All[0].API, Name: live[0].Device})
 }
 
 // lockboxRun is a look into the lockbox.

@@ -71,9 +71,13 @@ func (c *benchPicks) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	left, err := learning.Unmeasured(models.All, rows, c.Program, c.Search > 0)
+	rounds, err := learning.Unmeasured(models.All, rows, c.Program, c.Search > 0)
 	if err != nil {
 		return usage("%v", err)
+	}
+	var left []*predict.Examples
+	for _, round := range rounds {
+		left = append(left, spread(round)...)
 	}
 	if err := os.MkdirAll(c.Record, 0o777); err != nil {
 		return err
@@ -82,7 +86,7 @@ func (c *benchPicks) Run(a *app) error {
 		return err
 	}
 	until, missed := time.Now().Add(c.Budget), 0
-	for i, k := range spread(left) {
+	for i, k := range left {
 		if time.Now().After(until) {
 			fmt.Fprintf(a.stderr, "the time is up: %d of %d kernels were measured, and the same command goes on\n",
 				i-missed, len(left))

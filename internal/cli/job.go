@@ -330,18 +330,19 @@ func (j *job) predict() error {
 	if j.Quiet {
 		return nil
 	}
-	if p.Kernels > 0 || p.Locals.Fuse() || len(deep) > 0 {
+	if p.Kernels > 0 || p.Locals.Fuse() || len(deep) > 0 || measured != "" {
 		fmt.Fprintf(j.stderr, "plan by prediction: %s\n", j.Job.Plan.WithFission(j.Version))
 	}
-	if p.Locals.Fuse() && measured == "" {
-		j.note(localsText(p.Locals))
-	}
-	if p.Kernels > 0 {
-		if measured == "" {
-			measured = fmt.Sprintf("nothing was measured: such plans have %s%s", expectationText(p.Expected),
-				learnedOnText(p.LearnedOn))
-		}
+	switch {
+	case measured != "":
 		j.note(measured + "; gridloom tune finds the fastest")
+		return nil
+	case p.Kernels > 0:
+		j.note(fmt.Sprintf("nothing was measured: such plans have %s%s; gridloom tune finds the fastest",
+			expectationText(p.Expected), learnedOnText(p.LearnedOn)))
+	}
+	if p.Locals.Fuse() {
+		j.note(localsText(p.Locals))
 	}
 	for _, d := range deep {
 		j.note(fmt.Sprintf("%s is predicted to take %s an iteration, and kernels of one take %s at least",
@@ -362,11 +363,11 @@ func (j *job) pauses() []engine.Pause {
 // guarded is how many predictions of each kernel are measured before the run.
 func (j *job) guarded(p *engine.Prediction) int {
 	switch {
-	case p.Kernels == 0:
+	case p.Kernels == 0 && p.Far == 0:
 		return 0
 	case j.Guard != nil:
 		return *j.Guard
-	case p.IsUnsure():
+	case p.IsUnsure() || p.Far > 0: // the usual plan of what is unlike all else may be far from the fastest
 		return engine.MostGuarded
 	}
 	return 0

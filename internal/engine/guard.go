@@ -10,7 +10,7 @@ import (
 
 // GuardRequest asks for measurements of what a model expects to be fast, before a job takes its word for it.
 type GuardRequest struct {
-	Job    *Job              // with a plan by prediction (Job.Model)
+	Job    *Job              // after Job.Model: kernels that are unlike all that was learned from have their usual plan
 	Device *Device           // the job's, opened ToTune
 	Store  store.Store       // keeps what is measured; nil keeps nothing
 	Source string            // the program's text
@@ -47,6 +47,7 @@ func Guard(ctx context.Context, r GuardRequest) (*Tuned, error) {
 	}
 	one := *j
 	_, one.Plan = plan.Fission() // the program is that version
+	one.Origin = Modelled
 	if err := one.Fits(); err != nil {
 		return t, err
 	}

@@ -172,7 +172,7 @@ func byModel(ctx context.Context, m *predict.Model, b *ir.Binding, t *target.Tar
 	if err != nil || len(kernels) == 0 {
 		return nil, nil, err
 	}
-	out := &Prediction{Expected: m.Expected(), LearnedOn: elsewhere(m, t)}
+	out := &Prediction{LearnedOn: elsewhere(m, t)}
 	plans := []schedule.Plan{plan}
 	for _, k := range kernels {
 		if _, far := m.Nearest(k, 1); far {
@@ -192,6 +192,9 @@ func byModel(ctx context.Context, m *predict.Model, b *ir.Binding, t *target.Tar
 		if len(own) == 0 {
 			continue
 		}
+		if e := m.ExpectedOf(k); out.Kernels == 0 || e.Low < out.Expected.Low {
+			out.Expected = e
+		}
 		out.Kernels++
 		for len(plans) < len(own) {
 			plans = append(plans, plans[len(plans)-1])
@@ -208,7 +211,7 @@ type Prediction struct {
 	Kernels  int                    // whose configurations it has chosen
 	Locals   *tuner.PredictedLocals // by the cost model; nil if there was nothing to choose
 	Far      int                    // that are unlike all that the model has learned from
-	Expected predict.Expectation
+	Expected predict.Expectation    // of the kernel that may lose most, where Kernels is not 0
 	// LearnedOn are the processors that the model has learned on, if it has not seen this machine.
 	LearnedOn []string
 }
@@ -249,7 +252,7 @@ func Predict(ctx context.Context, r PredictRequest) ([]Predicted, error) {
 		began := time.Now()
 		ranked := m.Rank(k)
 		p := Predicted{
-			Kernel: k.ID, Candidates: len(ranked), Expected: m.Expected(), Seconds: time.Since(began).Seconds(),
+			Kernel: k.ID, Candidates: len(ranked), Expected: m.ExpectedOf(k), Seconds: time.Since(began).Seconds(),
 			LearnedOn: elsewhere(m, r.Target), Locals: locals,
 		}
 		if r.Lower > 0 && m.Second != nil {

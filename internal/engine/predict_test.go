@@ -86,6 +86,13 @@ func TestJobByModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	least := list[0].Expected
+	if list[1].Expected.Low < least.Low {
+		least = list[1].Expected
+	}
+	if p.Expected != least || list[0].Expected == list[1].Expected {
+		t.Errorf("expected is %+v, and of the kernels %+v and %+v", p.Expected, list[0].Expected, list[1].Expected)
+	}
 	for i, k := range j.Plan.Kernels {
 		at := -1 // in the ranking
 		for n, plan := range append([]schedule.Plan{j.Plan}, others[:predict.StandBy]...) {

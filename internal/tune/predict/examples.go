@@ -67,7 +67,7 @@ func weightOf(fraction float64) float64 { return 0.15 + fraction*fraction }
 // Digest is a hash of all that a model of some kernels follows from: what they are learned by, and the trees' options.
 func Digest(all []*Examples) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%d %+v %q\n", ModelVersion, options, featureNames(apiOf(all)))
+	fmt.Fprintf(h, "%d %+v %q\n", treesVersion, options, featureNames(apiOf(all)))
 	for _, e := range all {
 		for i, row := range e.Rows {
 			binary.Write(h, binary.LittleEndian, row)
@@ -77,11 +77,17 @@ func Digest(all []*Examples) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// DigestOfBoth is that of a model of both levels. Its second level has learned from those trials that models of parts
-// of all kernels took for fast.
+// DigestOfBoth is that of a model of both levels, which knows of registers. Its second level has learned from those
+// trials that models of parts of all kernels took for fast.
 func DigestOfBoth(list, all []*Examples) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%s %s %+v %d %q\n", Digest(list), Digest(all), secondOptions, secondPart, SecondFeatures())
+	fmt.Fprintf(h, "%s %s %+v %d %q %+v %d\n", Digest(list), Digest(all), secondOptions, secondPart, SecondFeatures(),
+		resourceOptions, leastCompiled)
+	for _, e := range list {
+		for i := range e.Trials {
+			fmt.Fprintf(h, "%+v\n", e.Trials[i].Resources)
+		}
+	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 

@@ -15,8 +15,11 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/session"
 )
 
-// ModelVersion is that of model files.
-const ModelVersion = 3
+// ModelVersion is that of model files, and treesVersion that of what a model ranks by, which is kept alone.
+const (
+	ModelVersion = 4
+	treesVersion = 3
+)
 
 // Model predicts what a configuration of a kernel has of the fastest speed on one kind of device.
 type Model struct {
@@ -33,8 +36,8 @@ type Model struct {
 	Resources *Resources `json:"resources,omitempty"`
 	// Second ranks the first again; nil if no kernel could be lowered.
 	Second *Second `json:"second,omitempty"`
-	// Picks are the fractions that first picks came to for kernels of groups that were left out, the least first.
-	Picks []float64 `json:"picks"`
+	// Picks are what first picks came to for kernels of groups that were left out, those of the nearest programs first.
+	Picks []Pick `json:"picks"`
 	// Programs are those that were learned from.
 	Programs []Example `json:"programs"`
 	Scale    Scale     `json:"scale"`
@@ -109,7 +112,7 @@ const mostModelBytes = 64 << 20
 // ReadModel reads a model's file, and refuses those of another version or with other features.
 func ReadModel(r io.Reader) (*Model, error) {
 	f := modelFile{Model: &Model{}}
-	if err := read(r, &f); err != nil {
+	if err := read(r, &f, ModelVersion); err != nil {
 		return nil, err
 	}
 	if f.Gridloom != modelKind {
@@ -118,8 +121,8 @@ func ReadModel(r io.Reader) (*Model, error) {
 	return f.Model, f.Model.check()
 }
 
-// read reads what write has written.
-func read(r io.Reader, value any) error {
+// read reads what write has written, of a version that is known.
+func read(r io.Reader, value any, known int) error {
 	z, err := gzip.NewReader(r)
 	if err != nil {
 		return fmt.Errorf("this is no model: %w", err)
@@ -132,8 +135,8 @@ func read(r io.Reader, value any) error {
 		return fmt.Errorf("the model has more than %d bytes", mostModelBytes)
 	}
 	if err := json.NewDecoder(bytes.NewReader(text)).Decode(value); err != nil {
-		if of := versionOf(text); of != 0 && of != ModelVersion {
-			return otherVersion(of)
+		if of := versionOf(text); of != 0 && of != known {
+			return otherVersion(of, known)
 		}
 		return fmt.Errorf("the model cannot be read: %w", err)
 	}
@@ -142,31 +145,38 @@ func read(r io.Reader, value any) error {
 
 // treesFile is what is kept of a model that only ranks.
 type treesFile struct {
-	Gridloom string         `json:"gridloom"`
-	Version  int            `json:"version"`
-	API      string         `json:"api,omitempty"`
-	Features []string       `json:"features"`
-	Speed    *learn.Boosted `json:"speed"`
-	Second   *Second        `json:"second,omitempty"`
+	Gridloom  string         `json:"gridloom"`
+	Version   int            `json:"version"`
+	API       string         `json:"api,omitempty"`
+	Features  []string       `json:"features"`
+	Speed     *learn.Boosted `json:"speed"`
+	Resources *Resources     `json:"resources,omitempty"`
+	Second    *Second        `json:"second,omitempty"`
 }
 
 const treesKind = "trees"
 
-// WriteTrees writes what a model of Learn has, and its second level if it has one.
+// WriteTrees writes what a model ranks by: what one of Learn has, and beside it of registers and a second level.
 func (m *Model) WriteTrees(w io.Writer) error {
-	return write(w, treesFile{treesKind, m.Version, m.API, m.Features, m.Speed, m.Second})
+	return write(w, treesFile{treesKind, treesVersion, m.API, m.Features, m.Speed, m.Resources, m.Second})
 }
 
 // ReadTrees reads what WriteTrees has written, and refuses what this Gridloom cannot use.
 func ReadTrees(r io.Reader) (*Model, error) {
 	var f treesFile
-	if err := read(r, &f); err != nil {
+	if err := read(r, &f, treesVersion); err != nil {
 		return nil, err
 	}
 	if f.Gridloom != treesKind {
 		return nil, errors.New("these are no trees of Gridloom's")
 	}
-	m := &Model{Version: f.Version, API: f.API, Features: f.Features, Speed: f.Speed, Second: f.Second}
+	if f.Version != treesVersion {
+		return nil, otherVersion(f.Version, treesVersion)
+	}
+	m := &Model{
+		Version: ModelVersion, API: f.API, Features: f.Features,
+		Speed: f.Speed, Resources: f.Resources, Second: f.Second,
+	}
 	return m, m.checkRanking()
 }
 
@@ -190,9 +200,9 @@ func refuse(format string, args ...any) error {
 	return &gridio.Error{Text: fmt.Sprintf(format, args...), Hint: "gridloom learn makes it anew"}
 }
 
-// otherVersion refuses a model of another version.
-func otherVersion(version int) error {
-	return refuse("the model is of version %d, and this Gridloom knows %d", version, ModelVersion)
+// otherVersion refuses a model of another version than the one that is known.
+func otherVersion(version, known int) error {
+	return refuse("the model is of version %d, and this Gridloom knows %d", version, known)
 }
 
 // versionOf returns the version of a model, of which it may be all that can be read; 0 if not even that can.
@@ -208,7 +218,7 @@ func versionOf(text []byte) int {
 func (m *Model) checkRanking() error {
 	switch {
 	case m.Version != ModelVersion:
-		return otherVersion(m.Version)
+		return otherVersion(m.Version, ModelVersion)
 	case m.Speed == nil:
 		return refuse("the model is not complete")
 	}
@@ -275,40 +285,4 @@ func (m *Model) For(d *session.Device) bool {
 // Knows reports whether it has learned from what was measured on the very device.
 func (m *Model) Knows(d *session.Device) bool {
 	return m.For(d) && (m.API != session.CPU || slices.Contains(m.Processors, d.String()))
-}
-
-// Expected is what a first pick has of the fastest speed.
-func (m *Model) Expected() Expectation { return Expect(m.Picks) }
-
-// Expect returns the mean of what picks came to, the least first, and the interval that nine of ten lie in: up to all
-// of the speed, which the best of them have.
-func Expect(picks []float64) Expectation {
-	e := Expectation{Low: quantile(picks, 0.1), High: 1}
-	for _, p := range picks {
-		e.Mean += p / float64(len(picks))
-	}
-	return e
-}
-
-// Expectation is a fraction of the fastest speed that is expected, with its 90 % interval.
-type Expectation struct {
-	Mean float64 `json:"expected"`
-	Low  float64 `json:"low"`
-	High float64 `json:"high"`
-}
-
-// wide is the lower end of an interval from which a pick should be measured before it is trusted.
-const wide = 0.7
-
-// IsWide reports whether so much may be lost that it is worth measuring.
-func (e Expectation) IsWide() bool { return e.Low < wide }
-
-// quantile interpolates in a sorted list.
-func quantile(list []float64, q float64) float64 {
-	at := q * float64(len(list)-1)
-	i := int(at)
-	if i+1 >= len(list) {
-		return list[len(list)-1]
-	}
-	return list[i] + (at-float64(i))*(list[i+1]-list[i])
 }

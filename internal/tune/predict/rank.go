@@ -13,7 +13,8 @@ import (
 // Ranked is a configuration with what it is predicted to have of the fastest speed.
 type Ranked struct {
 	Config   schedule.Config `json:"-"`
-	Fraction float64         `json:"predicted"`
+	Fraction float64         `json:"predicted"` // no more than of those before it
+	Alone    float64         `json:"-"`         // that is predicted of it, whatever stands before it
 	// Needs are what it is predicted to take; nil if the model does not tell, or for those far from the first.
 	Needs *Needs `json:"needs,omitempty"`
 	// FastestOf is the program whose fastest configuration it is, where it stands at its place for that.
@@ -49,15 +50,15 @@ func (k *Kernel) ranked() []schedule.Config {
 }
 
 // Rank returns the candidates of a kernel, the fastest by prediction first.
-func (m *Model) Rank(k *Kernel) []Ranked { return m.rank(k, k.ranked()) }
+func (m *Model) Rank(k *Kernel) []Ranked { return m.RankOf(k, k.ranked()) }
 
-// rank ranks some configurations of a kernel.
-func (m *Model) rank(k *Kernel, candidates []schedule.Config) []Ranked {
+// RankOf ranks some configurations of a kernel.
+func (m *Model) RankOf(k *Kernel, candidates []schedule.Config) []Ranked {
 	program, of := k.describe()
 	order, rows := m.order(candidates, program, of)
 	ranked := make([]Ranked, len(order))
 	for i, x := range order {
-		ranked[i] = Ranked{Config: candidates[x.index], Fraction: x.fraction}
+		ranked[i] = Ranked{Config: candidates[x.index], Fraction: x.fraction, Alone: x.fraction}
 	}
 	first := ranked[:min(withNeeds, len(ranked))]
 	if m.Resources != nil {

@@ -135,7 +135,8 @@ func (m *Model) RankLowered(ctx context.Context, k *Kernel, ranked []Ranked, n i
 		x := ranked[i]
 		if m.Second != nil {
 			row := of.Append(slices.Clone(program), x.Config)
-			x.Fraction = firstShare*m.Speed.Predict(row) + (1-firstShare)*m.Second.Speed.Predict(slices.Concat(row, v))
+			x.Alone = firstShare*m.Speed.Predict(row) + (1-firstShare)*m.Second.Speed.Predict(slices.Concat(row, v))
+			x.Fraction = x.Alone
 		}
 		list = append(list, x)
 		if i < chosenAmong {

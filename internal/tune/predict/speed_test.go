@@ -31,7 +31,7 @@ func BenchmarkRankDrawn(b *testing.B) {
 		b.Fatalf("%d candidates", len(list))
 	}
 	for b.Loop() {
-		m.rank(k, list)
+		m.RankOf(k, list)
 	}
 }
 

@@ -53,17 +53,20 @@ func Train(ctx context.Context, list []*Recorded, progress func(done, all int)) 
 	if m.API == session.CPU {
 		m.Device, m.Processors = "processors", devicesOf(list)
 	}
-	steps := stepsOf(all, len(groups), progress)
-	held, err := m.learn(ctx, all, groups, steps.next)
+	parts := min(folds, len(groups))
+	part := func(e *Examples) int { return groups[e.Stencil] % parts }
+	steps := stepsOf(all, parts, progress)
+	grown, err := m.learn(ctx, all, parts, part, steps.next)
 	if err != nil {
 		return nil, err
 	}
+	held := make([][]float64, len(all))
+	for k, e := range all {
+		held[k] = Predictions(grown[part(e)], e)
+	}
 	rows := Numbers(all).Rows
 	shorten(m.Speed, rows, 3)
-	if m.Second, err = LearnSecond(ctx, all, held, steps.next); err != nil {
-		return nil, err
-	}
-	if m.Resources, err = LearnResources(all); err != nil {
+	if err := m.LearnRest(ctx, all, held, steps.next); err != nil {
 		return nil, err
 	}
 	if m.Resources != nil {
@@ -71,7 +74,21 @@ func Train(ctx context.Context, list []*Recorded, progress func(done, all int)) 
 		shorten(m.Resources.Spills, rows, 3)
 	}
 	m.SetPrograms(all)
+	if err := m.expect(ctx, all, part, grown, held, steps.next); err != nil {
+		return nil, err
+	}
 	return m, m.check()
+}
+
+// LearnRest learns what ranks beside the trees of the first level, from the kernels that those have learned from: the
+// second level, and what predicts registers. held and done are those of LearnSecond.
+func (m *Model) LearnRest(ctx context.Context, all []*Examples, held [][]float64, done func()) error {
+	var err error
+	if m.Second, err = LearnSecond(ctx, all, held, done); err != nil {
+		return err
+	}
+	m.Resources, err = LearnResources(all)
+	return err
 }
 
 // OneModel refuses kernels that cannot be learned together: those of several devices, unless all are processors.
@@ -95,15 +112,16 @@ func devicesOf(list []*Recorded) []string {
 	return names
 }
 
-// steps are those of learning a model: each set of trees, and each kernel that is lowered for the second level.
+// steps are those of learning a model: each set of trees, each kernel that is lowered for the second level, and each
+// part of the kernels that is picked for.
 type steps struct {
 	mutex     sync.Mutex
 	done, all int
 	progress  func(done, all int) // or nil
 }
 
-func stepsOf(all []*Examples, groups int, progress func(done, all int)) *steps {
-	s := &steps{all: min(folds, groups) + 1, progress: progress}
+func stepsOf(all []*Examples, parts int, progress func(done, all int)) *steps {
+	s := &steps{all: 2*parts + 1, progress: progress}
 	for _, e := range all {
 		if e.IsLowered() {
 			s.all++
@@ -121,44 +139,29 @@ func (s *steps) next() {
 	}
 }
 
-// learn grows the trees of all kernels, and those of all but each part of the groups, whose picks tell what to expect.
-// It returns what the latter predict of the trials that they have not learned from, by kernel.
-func (m *Model) learn(ctx context.Context, all []*Examples, groups map[string]int, done func()) ([][]float64, error) {
-	parts := min(folds, len(groups))
-	held := make([][]float64, len(all))
-	picks := make([][]float64, parts)
+// learn grows the trees of all kernels, and returns those of all but each part. No kernel is of the part after the
+// last: its trees learn from all.
+func (m *Model) learn(ctx context.Context, all []*Examples, parts int, part func(*Examples) int, done func()) (
+	[]*learn.Boosted, error) {
+	grown := make([]*learn.Boosted, parts+1)
 	var work errgroup.Group
 	work.SetLimit(runtime.GOMAXPROCS(0))
-	for part := range parts + 1 {
+	for n := range grown {
 		work.Go(func() error {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			out := func(e *Examples) bool { return groups[e.Stencil]%parts == part }
-			b, err := Fit(without(all, out))
-			if err != nil {
-				return err
-			}
-			if part == parts { // nothing was left out
-				m.Speed = b
-			} else {
-				for k, e := range all {
-					if out(e) {
-						held[k] = Predictions(b, e)
-						picks[part] = append(picks[part], rounded(e.firstPick(b), 4))
-					}
-				}
-			}
+			var err error
+			grown[n], err = Fit(without(all, func(e *Examples) bool { return part(e) == n }))
 			done()
-			return nil
+			return err
 		})
 	}
 	if err := work.Wait(); err != nil {
 		return nil, err
 	}
-	m.Picks = slices.Concat(picks...)
-	slices.Sort(m.Picks)
-	return held, nil
+	m.Speed = grown[parts]
+	return grown[:parts], nil
 }
 
 // Predictions are what trees predict of a kernel's trials.
@@ -173,22 +176,6 @@ func Predictions(b *learn.Boosted, e *Examples) []float64 {
 // without returns the examples that are not left out.
 func without(all []*Examples, out func(*Examples) bool) []*Examples {
 	return slices.DeleteFunc(slices.Clone(all), out)
-}
-
-// firstPick returns the fraction that the candidate of the best prediction has. Where no candidate was tried, as in the
-// sessions of a search, it is picked among all that was: that these were chosen makes it look better than it is.
-func (e *Examples) firstPick(b *learn.Boosted) float64 {
-	best, most := 0, math.Inf(-1)
-	any := slices.Contains(e.Drawn, true)
-	for i, row := range e.Rows {
-		if any && !e.Drawn[i] {
-			continue
-		}
-		if y := b.Predict(row); y > most {
-			best, most = i, y
-		}
-	}
-	return e.Fraction(&e.Trials[best])
 }
 
 // training describes what is learned from.
@@ -241,14 +228,9 @@ func (m *Model) SetPrograms(all []*Examples) {
 		m.Programs = append(m.Programs, x)
 	}
 	var nearest []float64
-	for i, e := range all {
-		least := math.Inf(1)
-		for j, o := range all {
-			if i != j && o.Stencil != e.Stencil {
-				least = min(least, m.distance(e.Program, m.Programs[j].Features))
-			}
-		}
-		nearest = append(nearest, least)
+	for _, e := range all {
+		others := without(all, func(o *Examples) bool { return o.Stencil == e.Stencil })
+		nearest = append(nearest, m.DistanceTo(e, others))
 	}
 	slices.Sort(nearest)
 	m.Scale.Far = rounded(nearest[len(nearest)-1], 4)

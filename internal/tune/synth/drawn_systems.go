@@ -8,8 +8,9 @@ import (
 )
 
 // Drawn systems are like the right-hand sides of systems of partial differential equations: many grids are read, most
-// of them around the cell, and each result is made of many finite differences. They have up to some hundred operations,
-// which drawn programs of single sums have not: registers bound their kernels, and who reads what from where decides.
+// of them around the cell, and each result is made of many finite differences. They have up to some hundreds of
+// operations, which drawn programs of single sums have not: registers bound their kernels, and who reads what from
+// where decides.
 
 // drawnSystemCount is how many there are. Recordings are made of them: the draws never change.
 const drawnSystemCount = 32

@@ -1,6 +1,7 @@
 package learning
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 	"slices"
@@ -98,16 +99,62 @@ func TestBothLevels(t *testing.T) {
 	if slices.Equal(a.fraction[:n], b.fraction[:n]) {
 		t.Error("the second level changes nothing")
 	}
-	if ca, cb := pearson(a.score[:n], a.fraction[:n]), pearson(b.score[:n], b.fraction[:n]); cb < ca+0.05 {
+	if ca, cb := pearson(a.predicted[:n], a.fraction[:n]), pearson(b.predicted[:n], b.fraction[:n]); cb < ca+0.05 {
 		t.Errorf("features of variants decide, and the correlation falls from %.3f to %.3f", ca, cb)
 	}
-	if !slices.IsSortedFunc(b.score, func(x, y float64) int {
-		if x > y {
-			return -1
+	if !slices.IsSortedFunc(b.predicted[1:n], func(x, y float64) int { return cmp.Compare(y, x) }) {
+		t.Error("what is predicted does not fall")
+	}
+}
+
+// What a model knows of registers is kept with it, and trials that may spill follow all others.
+func TestBothKnowsOfSpills(t *testing.T) {
+	h := onGPU(t, "star-zy-r1", "star-zy-r2", "dense-zy-r1")
+	h.Folder = t.TempDir()
+	spills := func(x *predict.Trial) bool { return x.Config.Has("vec") && x.Config.Int("vec") > 1 }
+	for _, e := range h.All {
+		for i := range e.Trials {
+			x := &e.Trials[i]
+			if x.Resources.Registers = 40; spills(x) {
+				x.Resources.Registers, x.Resources.Spills = 255, 64
+			}
 		}
-		return 1
-	}) {
-		t.Error("scores do not fall")
+	}
+	m, err := h.LearnBoth(t.Context(), h.All[1:])
+	if err != nil || m.Resources == nil {
+		t.Fatalf("%v, or nothing is known of registers", err)
+	}
+	again := &HeldOut{All: h.All, Folder: h.Folder, stencils: h.stencils}
+	if kept, err := again.LearnBoth(t.Context(), h.All[1:]); err != nil || !reflect.DeepEqual(kept, m) {
+		t.Errorf("the model that is kept is another: %v", err)
+	}
+	score, err := byBoth(t.Context(), h, h.All[1:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := h.All[0]
+	var trials []int
+	for i := range e.Trials {
+		trials = append(trials, i)
+	}
+	scores, err := score(e, trials)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.SortFunc(trials, func(a, b int) int { return cmp.Compare(scores[b].order, scores[a].order) })
+	first := slices.IndexFunc(trials, func(i int) bool { return spills(&e.Trials[i]) })
+	if first < 10 || first > len(trials)-10 {
+		t.Fatalf("the first that spills is number %d of %d", first, len(trials))
+	}
+	for place, i := range trials[first:] {
+		if !spills(&e.Trials[i]) {
+			t.Errorf("%s, which does not spill, is number %d", e.Trials[i].Config, first+place)
+		}
+	}
+	before := predict.DigestOfBoth(h.All[1:], h.All)
+	h.All[1].Trials[0].Resources.Registers++
+	if predict.DigestOfBoth(h.All[1:], h.All) == before {
+		t.Error("a model of other registers is the same")
 	}
 }
 

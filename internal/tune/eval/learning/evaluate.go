@@ -126,40 +126,51 @@ func Evaluate(ctx context.Context, h *HeldOut, commit string, log io.Writer) ([]
 				}))
 			}
 		}
-		own := slices.IndexFunc(Pickers, func(p Picker) bool { return p.Name == Own })
-		var firsts []float64
+		both := slices.IndexFunc(Pickers, func(p Picker) bool { return p.Name == Both })
+		var picks []predict.Pick
 		var names []string
-		for k, j := range results[own] {
-			firsts, names = append(firsts, j.fraction[0]), append(names, all[k].Stencil)
+		for k, j := range results[both] {
+			picks = append(picks, predict.Pick{Fraction: j.first(), Distance: h.distance(all[k], split)})
+			names = append(names, all[k].Stencil)
 		}
-		rows = append(rows, coverage(firsts, names, Row{
-			Experiment: "candidates", Model: Own, Split: split.Name, Device: all[0].Device, Commit: commit,
+		rows = append(rows, coverage(picks, names, Row{
+			Experiment: "candidates", Model: Both, Split: split.Name, Metric: "in the 90 % interval",
+			Device: all[0].Device, Commit: commit,
 		}))
 	}
 	return rows, nil
 }
 
-// coverage returns how many first picks lie in the interval that is told beforehand: it is made of the first picks for
-// other stencils.
-func coverage(firsts []float64, stencils []string, r Row) Row {
-	inside := make([]float64, len(firsts))
-	for k, first := range firsts {
-		var others []float64
-		for i, x := range firsts {
+// coverage returns how many first picks lie in the interval that is made of the first picks for other stencils that are
+// as far from what was learned from.
+func coverage(picks []predict.Pick, stencils []string, r Row) Row {
+	var intervals []predict.Expectation
+	for k, own := range picks {
+		var others []predict.Pick
+		for i, x := range picks {
 			if stencils[i] != stencils[k] {
 				others = append(others, x)
 			}
 		}
-		slices.Sort(others)
-		if len(others) == 0 {
-			continue
+		e := predict.Expectation{Low: 1} // nothing lies in it
+		if len(others) > 0 {
+			e = predict.ExpectAt(others, own.Distance)
 		}
-		if e := predict.Expect(others); e.Low <= first && first <= e.High {
+		intervals = append(intervals, e)
+	}
+	return covered(picks, intervals, stencils, r)
+}
+
+// covered returns how many first picks lie in their intervals.
+func covered(picks []predict.Pick, intervals []predict.Expectation, stencils []string, r Row) Row {
+	inside := make([]float64, len(picks))
+	for k, own := range picks {
+		if e := intervals[k]; e.Low <= own.Fraction && own.Fraction <= e.High {
 			inside[k] = 1
 		}
 	}
 	s := sumUp(inside, stencils, false, false)
-	s.Experiment, s.Model, s.Split, s.Metric = r.Experiment, r.Model, r.Split, "in the 90 % interval"
+	s.Experiment, s.Model, s.Split, s.Metric = r.Experiment, r.Model, r.Split, r.Metric
 	s.Device, s.Commit = r.Device, r.Commit
 	return s
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -27,6 +28,7 @@ type HeldOut struct {
 	partOf   map[string]map[*predict.Examples]string // by split
 	models   map[string]*heldOut                     // by split and part, and by what they were learned from
 	mutex    sync.Mutex
+	scale    *predict.Model // gives the units that programs' distances are counted in
 
 	// ranking ranks the candidates of kernels in tests; nil ranks all there are.
 	ranking func(m *predict.Model, e *predict.Examples) []predict.Ranked
@@ -162,6 +164,27 @@ func (h *HeldOut) others(s Split, part string) ([]*predict.Examples, error) {
 	return list, nil
 }
 
+// distance is how far a kernel's program is from the nearest that is learned from without its part, in the units of all
+// programs; infinite if there is none.
+func (h *HeldOut) distance(e *predict.Examples, s Split) float64 {
+	h.mutex.Lock()
+	if h.scale == nil {
+		h.scale = &predict.Model{}
+		h.scale.SetPrograms(h.All)
+	}
+	h.mutex.Unlock()
+	return h.distanceBy(h.scale, e, s)
+}
+
+// distanceBy is the distance in the units of a model.
+func (h *HeldOut) distanceBy(m *predict.Model, e *predict.Examples, s Split) float64 {
+	others, err := h.others(s, h.part(e, s))
+	if err != nil {
+		return math.Inf(1)
+	}
+	return m.DistanceTo(e, others)
+}
+
 // once makes a model, unless it was made before.
 func (h *HeldOut) once(key string, learn func() (*predict.Model, error)) (*predict.Model, error) {
 	h.mutex.Lock()
@@ -183,8 +206,9 @@ func (h *HeldOut) Learn(list []*predict.Examples) (*predict.Model, error) {
 	return h.kept(predict.Digest(list), func() (*predict.Model, error) { return predict.Learn(list) })
 }
 
-// LearnBoth returns the model of some kernels, of both levels. The second learns from those of each kernel's trials
-// that the model without a tenth of the stencils, its own among them, takes for fast. It is made once.
+// LearnBoth returns the model of some kernels, of both levels, with what it knows of registers. The second one learns
+// from those of each kernel's trials that the model without a tenth of the stencils, its own among them, takes for
+// fast. It is made once.
 func (h *HeldOut) LearnBoth(ctx context.Context, list []*predict.Examples) (*predict.Model, error) {
 	return h.kept(predict.DigestOfBoth(list, h.All), func() (*predict.Model, error) {
 		first, err := h.Learn(list)
@@ -203,8 +227,7 @@ func (h *HeldOut) LearnBoth(ctx context.Context, list []*predict.Examples) (*pre
 			held[k] = predict.Predictions(m.Speed, e)
 		}
 		m := *first
-		m.Second, err = predict.LearnSecond(ctx, list, held, func() {})
-		return &m, err
+		return &m, m.LearnRest(ctx, list, held, func() {})
 	})
 }
 

@@ -39,9 +39,9 @@ var Metrics = []Metric{
 
 // judged are the candidates of a kernel in the order of a model.
 type judged struct {
-	fraction []float64 // of the best that was recorded
-	score    []float64
-	best     float64 // the largest fraction
+	fraction  []float64 // of the best that was recorded
+	predicted []float64
+	best      float64 // the largest fraction
 }
 
 // judge orders a kernel's candidates by their scores; it is nil if the kernel has none that ran.
@@ -60,11 +60,11 @@ func judge(e *predict.Examples, score scorer) (*judged, error) {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores[b].order, scores[a].order) })
 	j := &judged{}
 	for _, i := range order {
 		f := e.Fraction(&e.Trials[trials[i]])
-		j.fraction, j.score = append(j.fraction, f), append(j.score, scores[i])
+		j.fraction, j.predicted = append(j.fraction, f), append(j.predicted, scores[i].predicted)
 		j.best = max(j.best, f)
 	}
 	if j.best == 0 {
@@ -72,6 +72,9 @@ func judge(e *predict.Examples, score scorer) (*judged, error) {
 	}
 	return j, nil
 }
+
+// first is what a run with the first pick has: that of the next where one is refused.
+func (j *judged) first() float64 { return predict.FirstToRun(j.fraction) }
 
 // runs counts the candidates until one is near the best.
 func (j *judged) runs() float64 {
@@ -83,9 +86,9 @@ func (j *judged) near() int {
 	return 1 + slices.IndexFunc(j.fraction, func(f float64) bool { return f >= nearBest*j.best })
 }
 
-// correlation is Pearson's, of scores and fractions; 0 if either is constant.
+// correlation is Pearson's, of what was predicted and fractions; 0 if either is constant.
 func (j *judged) correlation() float64 {
-	return pearson(j.score, j.fraction)
+	return pearson(j.predicted, j.fraction)
 }
 
 // pearson is the correlation of two lists; 0 if either is constant.
@@ -111,12 +114,12 @@ func pearson(a, b []float64) float64 {
 func atRandom(j *judged, of func(*judged) float64, geometric bool, seed uint64) float64 {
 	const orders = 200
 	r := rand.New(rand.NewPCG(seed, 1))
-	x := &judged{fraction: slices.Clone(j.fraction), score: make([]float64, len(j.score)), best: j.best}
+	x := &judged{fraction: slices.Clone(j.fraction), predicted: make([]float64, len(j.predicted)), best: j.best}
 	total := 0.0
 	for range orders {
 		r.Shuffle(len(x.fraction), func(a, b int) { x.fraction[a], x.fraction[b] = x.fraction[b], x.fraction[a] })
-		for i := range x.score {
-			x.score[i] = float64(len(x.score) - i)
+		for i := range x.predicted {
+			x.predicted[i] = float64(len(x.predicted) - i)
 		}
 		total += scale(of(x), geometric) / orders
 	}

@@ -21,7 +21,10 @@ import (
 func made(name string, fractions, first []float64, seed uint64) *predict.Examples {
 	r := rand.New(rand.NewPCG(seed, 7))
 	k := &predict.Kernel{Name: name, Target: target.OnPaper(emit.C, nil, 0)}
-	e := &predict.Examples{Recorded: &predict.Recorded{Kernel: k, Best: 1}, Stencil: name}
+	e := &predict.Examples{
+		Recorded: &predict.Recorded{Kernel: k, Best: 1}, Stencil: name,
+		Program: make([]float64, len(features.OfProgram)),
+	}
 	for i, f := range fractions {
 		t := predict.Trial{Config: schedule.Config{Family: "tile"}.With("block", schedule.Int(int64(i)))}
 		if f > 0 {
@@ -110,7 +113,7 @@ func TestTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, want := range []float64{0.3, 0.75, 0.525} {
-		if math.Abs(got[i]-want) > 1e-12 {
+		if math.Abs(got[i].predicted-want) > 1e-12 || got[i].order != got[i].predicted {
 			t.Errorf("configuration %d has %v, not %v", i, got[i], want)
 		}
 	}
@@ -211,7 +214,7 @@ func TestSuites(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{"drawn2d-01": "drawn", "drawn3d-48 s": "drawn", "star-zyx-r1": "",
-		"wave w[0:1]": "", "drawn3d-49": ""} {
+		"wave w[0:1]": "", "drawn3d-49": "", "drawnsystems-32": "drawn", "drawnsystems-33": ""} {
 		if got := drawnOf(name); got != want {
 			t.Errorf("%s is left out with %q as a drawn one", name, got)
 		}
@@ -267,20 +270,29 @@ func TestLiftSum(t *testing.T) {
 // About nine of ten first picks lie in the interval that the others make; what others of the same stencil
 // have does not count.
 func TestCoverage(t *testing.T) {
-	var firsts []float64
+	var picks []predict.Pick
 	var names []string
 	for i := range 40 {
 		f := 0.9 + 0.002*float64(i)
 		if i%20 == 0 {
 			f = 0.1
 		}
-		firsts, names = append(firsts, f), append(names, fmt.Sprint(i))
+		picks, names = append(picks, predict.Pick{Fraction: f}), append(names, fmt.Sprint(i))
 	}
-	r := coverage(firsts, names, Row{Split: "x"})
+	r := coverage(picks, names, Row{Split: "x"})
 	if math.Abs(r.Value-0.9) > 0.05 || r.Split != "x" || r.Kernels != 40 {
 		t.Errorf("%+v", r)
 	}
-	if r = coverage([]float64{0.5, 0.5, 0.9}, []string{"a", "a", "b"}, Row{}); r.Value != 0.5 {
+	if r = coverage(picks[1:4], []string{"a", "a", "b"}, Row{}); r.Value != 0.5 {
+		t.Errorf("%+v", r)
+	}
+	// The further away, the less: that is told, too.
+	picks, names = nil, nil
+	for i := range 120 {
+		picks = append(picks, predict.Pick{Fraction: 0.9 - 0.005*float64(i), Distance: float64(i)})
+		names = append(names, fmt.Sprint(i))
+	}
+	if r = coverage(picks, names, Row{}); r.Value < 0.93 {
 		t.Errorf("%+v", r)
 	}
 }

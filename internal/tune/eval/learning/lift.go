@@ -104,7 +104,7 @@ func Lift(ctx context.Context, list []*predict.Recorded, commit string, log io.W
 			}
 			out.Programs = append(out.Programs, LiftProgram{
 				Program: e.Name, Model: m.name, Variants: len(j.fraction), First: rounded(j.fraction[0] / j.best),
-				Correlation: rounded(pearson(j.score, j.fraction)), Runs: j.runs(),
+				Correlation: rounded(j.correlation()), Runs: j.runs(),
 				Random: rounded(atRandom(j, (*judged).runs, false, uint64(k))),
 			})
 		}

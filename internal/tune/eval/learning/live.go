@@ -97,26 +97,38 @@ func KeepLive(path string, l *Live) error {
 }
 
 // Unmeasured returns the kernels of some programs, nil for all, that have no row yet, or none with searches where these
-// are wanted. Kernels that are not alone in their program are left out: what is picked for one is not all of it.
-func Unmeasured(all []*predict.Examples, rows []*Live, programs []string, searches bool) ([]*predict.Examples, error) {
+// are wanted, in rounds: stencils of which fewer kernels were measured come before others, so that a part of all is
+// like the whole. Kernels that are not alone in their program are left out: what is picked for one is not all of it.
+func Unmeasured(all []*predict.Examples, rows []*Live, programs []string, searches bool) (
+	[][]*predict.Examples, error) {
 	for _, name := range programs {
 		if !slices.ContainsFunc(all, func(k *predict.Examples) bool { return k.Name == name }) {
 			return nil, fmt.Errorf("--program %s: no kernel of this name was recorded", name)
 		}
 	}
-	var list []*predict.Examples
+	measured := map[string]int{} // kernels, by stencil
+	var left []*predict.Examples
 	for _, k := range all {
-		if !k.Alone() || programs != nil && !slices.Contains(programs, k.Name) {
-			continue
-		}
 		key := keyOf(k)
-		if !slices.ContainsFunc(rows, func(l *Live) bool {
+		switch {
+		case slices.ContainsFunc(rows, func(l *Live) bool {
 			return l.Key() == key && (!searches || len(l.Searches) > 0)
-		}) {
-			list = append(list, k)
+		}):
+			measured[k.Stencil]++
+		case k.Alone() && (programs == nil || slices.Contains(programs, k.Name)):
+			left = append(left, k)
 		}
 	}
-	return list, nil
+	var rounds [][]*predict.Examples
+	for _, k := range left {
+		n := measured[k.Stencil]
+		measured[k.Stencil]++
+		for len(rounds) <= n {
+			rounds = append(rounds, nil)
+		}
+		rounds[n] = append(rounds[n], k)
+	}
+	return rounds, nil
 }
 
 // NewLive begins the row of a kernel.
@@ -150,12 +162,11 @@ func (l *Live) share(seconds float64) float64 {
 
 // first is what a run with a model's plan has of the best: that of the first pick, or of the next where one is refused.
 func (l *Live) first(p *LivePicks) float64 {
-	for _, s := range p.Seconds[:min(1+predict.StandBy, len(p.Seconds))] {
-		if s > 0 {
-			return l.share(s)
-		}
+	var shares []float64
+	for _, s := range p.Seconds {
+		shares = append(shares, l.share(s))
 	}
-	return 0
+	return predict.FirstToRun(shares)
 }
 
 // Runs counts the picks until one is near the best: mostRuns if none of those that were measured is.
@@ -223,17 +234,20 @@ const untilPart = 0.95
 
 // SumUpLive returns the figures of live picks and searches: means over stencils of the means of their kernels, as
 // Evaluate has them.
-func SumUpLive(list []*Live, h *HeldOut, commit string) ([]Row, error) {
-	stencils := map[string]string{}
+//
+// told is the model that run tells intervals by, nil if there is none. How many live first picks lie in those is
+// counted beside how many lie in intervals of live picks. Of the picks that it tells by, one is of the very kernel.
+func SumUpLive(list []*Live, h *HeldOut, told *predict.Model, commit string) ([]Row, error) {
+	kernels := map[string]*predict.Examples{}
 	for _, k := range h.All {
-		stencils[keyOf(k)] = k.Stencil
+		kernels[keyOf(k)] = k
 	}
 	for _, l := range list {
-		if stencils[l.Key()] == "" {
+		if kernels[l.Key()] == nil {
 			return nil, fmt.Errorf("%s has no recording", l.Key())
 		}
 	}
-	stencil := func(l *Live) string { return stencils[l.Key()] }
+	stencil := func(l *Live) string { return kernels[l.Key()].Stencil }
 	var rows []Row
 	splits := slices.DeleteFunc(slices.Clone(Splits), func(s Split) bool { return !h.wants(s) })
 	for _, split := range splits {
@@ -258,17 +272,31 @@ func SumUpLive(list []*Live, h *HeldOut, commit string) ([]Row, error) {
 		}
 	}
 	for _, split := range splits {
-		var firsts []float64
+		var picks []predict.Pick
+		var intervals []predict.Expectation // that are told
 		var groups []string
 		for _, l := range list {
-			if p := l.Of(split.Name); p != nil && len(p.Seconds) > 0 {
-				firsts, groups = append(firsts, l.first(p)), append(groups, stencil(l))
+			p := l.Of(split.Name)
+			if p == nil || len(p.Seconds) == 0 {
+				continue
 			}
+			picks = append(picks, predict.Pick{Fraction: l.first(p), Distance: h.distance(kernels[l.Key()], split)})
+			if told != nil {
+				intervals = append(intervals, predict.ExpectAt(told.Picks, h.distanceBy(told, kernels[l.Key()], split)))
+			}
+			groups = append(groups, stencil(l))
 		}
-		if len(firsts) > 0 {
-			rows = append(rows, coverage(firsts, groups, Row{
-				Experiment: "live", Model: liveModel(list), Split: split.Name, Device: list[0].Device, Commit: commit,
-			}))
+		if len(picks) == 0 {
+			continue
+		}
+		r := Row{
+			Experiment: "live", Model: liveModel(list), Split: split.Name, Metric: "in the 90 % interval",
+			Device: list[0].Device, Commit: commit,
+		}
+		rows = append(rows, coverage(picks, groups, r))
+		if told != nil {
+			r.Metric = "in the interval that is told"
+			rows = append(rows, covered(picks, intervals, groups, r))
 		}
 	}
 	for _, m := range searchMetrics {

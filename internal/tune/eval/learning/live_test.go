@@ -68,10 +68,13 @@ func TestSumUpLive(t *testing.T) {
 		h.All = append(h.All, e)
 	}
 	rows := []*Live{live("a", 1), live("b", 4, 2, 2, 2, 2, 1), live("c", 0, 2, 1)}
+	told := &predict.Model{}
+	told.SetPrograms(h.All)
+	told.Picks = []predict.Pick{{Fraction: 0.4}}
 	rows[0].Searches = []LiveSearch{
 		{Trials: 30, Steps: []LiveStep{{8, 2}, {21, 1}}}, {Prior: 5, Trials: 9, Steps: []LiveStep{{3, 1}}},
 	}
-	got, err := SumUpLive(rows, h, "now")
+	got, err := SumUpLive(rows, h, told, "now")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,15 +83,16 @@ func TestSumUpLive(t *testing.T) {
 		of[r.Experiment+" "+r.Model+" "+r.Metric] = r
 	}
 	for name, want := range map[string]float64{
-		"live boosted first pick":                  math.Sqrt(math.Sqrt(1*0.25) * 0.5),
-		"live boosted best of 5":                   math.Sqrt(math.Sqrt(1*0.5) * 1),
-		"live boosted runs to 90 %":                (3.5 + 3) / 2,
-		"live boosted first pick can run":          0.5,
-		"search auto trials to 95 %":               21,
-		"search times fewer trials to 95 %":        7,
-		"search auto with a prior trials to 95 %":  3,
-		"search auto after 20 trials":              0.5,
-		"search auto with a prior after 20 trials": 1,
+		"live boosted first pick":                   math.Sqrt(math.Sqrt(1*0.25) * 0.5),
+		"live boosted best of 5":                    math.Sqrt(math.Sqrt(1*0.5) * 1),
+		"live boosted runs to 90 %":                 (3.5 + 3) / 2,
+		"live boosted first pick can run":           0.5,
+		"live boosted in the interval that is told": 0.75, // a and c, of two stencils, and not b
+		"search auto trials to 95 %":                21,
+		"search times fewer trials to 95 %":         7,
+		"search auto with a prior trials to 95 %":   3,
+		"search auto after 20 trials":               0.5,
+		"search auto with a prior after 20 trials":  1,
 	} {
 		if r, ok := of[name]; !ok || math.Abs(r.Value-want) > 1e-4 || r.Device != "D" || r.Commit != "now" {
 			t.Errorf("%s: %+v, not %v", name, r, want)
@@ -98,10 +102,12 @@ func TestSumUpLive(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	rows[0].Device = "E"
-	if got, err = SumUpLive(rows, h, ""); err != nil || got[0].Experiment != "transfer, live" || got[0].Device != "E" {
+	got, err = SumUpLive(rows, h, nil, "")
+	if err != nil || got[0].Experiment != "transfer, live" || got[0].Device != "E" {
 		t.Errorf("on another device: %+v, %v", got[0], err)
 	}
-	if _, err := SumUpLive([]*Live{live("d", 1)}, h, ""); err == nil || !strings.Contains(err.Error(), "no recording") {
+	_, err = SumUpLive([]*Live{live("d", 1)}, h, nil, "")
+	if err == nil || !strings.Contains(err.Error(), "no recording") {
 		t.Error(err)
 	}
 }
@@ -135,6 +141,45 @@ func TestKeepLive(t *testing.T) {
 	}
 	if _, err := Unmeasured(nil, nil, []string{"a"}, false); err == nil {
 		t.Error("a program that was not recorded is taken")
+	}
+}
+
+// Kernels come in rounds, of each stencil one, and stencils that have a row come later.
+func TestUnmeasured(t *testing.T) {
+	h := onGPU(t, "star-zy-r1", "star-zy-r1", "star-zy-r2", "dense-zy-r1")
+	rows := map[string]*Live{}
+	for i, e := range h.All {
+		e.Name = []string{"a", "b", "c", "d"}[i]
+		rows[e.Name] = NewLive(e)
+	}
+	for _, c := range []struct{ measured, want string }{
+		{"", "a c d; b"}, {"a", "c d; b"}, {"c", "a d; b"}, {"a b", "c d"}, {"a c d", "; b"}, {"a b c d", ""},
+	} {
+		var list []*Live
+		for _, name := range strings.Fields(c.measured) {
+			list = append(list, rows[name])
+		}
+		rounds, err := Unmeasured(h.All, list, nil, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, round := range rounds {
+			var names []string
+			for _, k := range round {
+				names = append(names, k.Name)
+			}
+			got = append(got, strings.Join(names, " "))
+		}
+		if text := strings.Join(got, "; "); text != c.want {
+			t.Errorf("beside %q: %q, not %q", c.measured, text, c.want)
+		}
+	}
+	if rounds, err := Unmeasured(h.All, nil, []string{"b", "c"}, false); err != nil || len(rounds) != 1 {
+		t.Errorf("%d rounds of two programs, %v", len(rounds), err)
+	}
+	if rounds, err := Unmeasured(h.All, []*Live{rows["a"]}, []string{"a"}, true); err != nil || len(rounds) != 1 {
+		t.Errorf("%d rounds of a program without searches, %v", len(rounds), err)
 	}
 }
 

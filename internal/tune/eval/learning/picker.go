@@ -1,12 +1,12 @@
 package learning
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
 
+	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/tune/learn"
 	"github.com/gridloom/gridloom/internal/tune/predict"
 )
@@ -18,15 +18,19 @@ type Picker struct {
 	Learn func(ctx context.Context, h *HeldOut, all []*predict.Examples) (scorer, error)
 }
 
-// scorer scores some trials of a kernel, by their indices: the higher, the faster.
-type scorer func(e *predict.Examples, trials []int) ([]float64, error)
+// scorer scores some trials of a kernel, by their indices.
+type scorer func(e *predict.Examples, trials []int) ([]score, error)
 
-// each scores each trial for itself.
-func each(score func(e *predict.Examples, trial int) float64) scorer {
-	return func(e *predict.Examples, trials []int) ([]float64, error) {
-		var list []float64
+// score is what a trial is ordered by, the higher the faster, and what is predicted of it.
+type score struct{ order, predicted float64 }
+
+// each scores each trial for itself: what is predicted orders them.
+func each(predicted func(e *predict.Examples, trial int) float64) scorer {
+	return func(e *predict.Examples, trials []int) ([]score, error) {
+		var list []score
 		for _, i := range trials {
-			list = append(list, score(e, i))
+			x := predicted(e, i)
+			list = append(list, score{x, x})
 		}
 		return list, nil
 	}
@@ -74,35 +78,34 @@ func byTrees(_ context.Context, h *HeldOut, all []*predict.Examples) (scorer, er
 	return each(func(e *predict.Examples, i int) float64 { return m.Speed.Predict(e.Rows[i]) }), err
 }
 
-// byBoth scores by both levels: the first trials are lowered, and those that cannot be are the last of all.
+// byBoth scores by both levels, as a ranking does: the first trials are lowered, those that may spill follow all
+// others, and those that cannot be lowered are the last of all.
 func byBoth(ctx context.Context, h *HeldOut, all []*predict.Examples) (scorer, error) {
 	m, err := h.LearnBoth(ctx, all)
 	if err != nil {
 		return nil, err
 	}
-	return func(e *predict.Examples, trials []int) ([]float64, error) {
-		var ranked []predict.Ranked
+	if m.Second == nil { // no kernel can be lowered
+		return byTrees(ctx, h, all)
+	}
+	return func(e *predict.Examples, trials []int) ([]score, error) {
+		var configs []schedule.Config
 		at := map[string]int{}
-		for place, i := range trials {
-			c := e.Trials[i].Config
-			at[c.String()] = place
-			ranked = append(ranked, predict.Ranked{Config: c, Fraction: m.Speed.Predict(e.Rows[i])})
+		for i, trial := range trials {
+			configs = append(configs, e.Trials[trial].Config)
+			at[configs[i].String()] = i
 		}
-		slices.SortStableFunc(ranked, func(a, b predict.Ranked) int { return cmp.Compare(b.Fraction, a.Fraction) })
-		ranked, err := m.RankLowered(ctx, e.Kernel, ranked, predict.LoweredCandidates)
+		ranked, err := m.RankLowered(ctx, e.Kernel, m.RankOf(e.Kernel, configs), predict.LoweredCandidates)
 		if err != nil {
 			return nil, err
 		}
-		scores := slices.Repeat([]float64{-1}, len(trials))
+		scores := make([]score, len(trials))
 		for place, x := range ranked {
-			scores[at[x.Config.String()]] = x.Fraction - float64(place)*apart
+			scores[at[x.Config.String()]] = score{float64(len(trials) - place), x.Alone}
 		}
 		return scores, nil
 	}, nil
 }
-
-// apart keeps the order of candidates of which the same is predicted.
-const apart = 1e-9
 
 // shuffled returns kernels whose trials have each other's fractions.
 func shuffled(all []*predict.Examples) []*predict.Examples {

@@ -60,7 +60,7 @@ func NewPlots(ctx context.Context, h *HeldOut, commit string, log io.Writer) (*P
 		if picker.Name == Own {
 			for _, j := range results[i] {
 				for k := range j.fraction {
-					p.Candidates = append(p.Candidates, Candidate{j.score[k], j.fraction[k]})
+					p.Candidates = append(p.Candidates, Candidate{j.predicted[k], j.fraction[k]})
 				}
 			}
 		}
