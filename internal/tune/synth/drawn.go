@@ -19,16 +19,14 @@ const (
 	drawn3D = 48
 )
 
-func drawnSuite(name string, axes, letters []string, programs int) Suite {
+// drawnSuite is a suite of programs that are drawn by their numbers.
+func drawnSuite(name, doc string, axes []string, programs int, draw func(n int, name string) Program) Suite {
 	return Suite{
-		Name: name,
-		Doc: fmt.Sprintf("%d drawn programs in %d dimensions: several grids and types, uneven shapes and edges",
-			programs, len(axes)),
-		Axes: axes, Seeded: true,
+		Name: name, Doc: doc, Axes: axes, Seeded: true,
 		list: func() []Program {
 			var list []Program
 			for n := range programs {
-				list = append(list, draw(n, letters).program(fmt.Sprintf("%s-%02d", name, n+1)))
+				list = append(list, draw(n, fmt.Sprintf("%s-%02d", name, n+1)))
 			}
 			return list
 		},
@@ -37,9 +35,16 @@ func drawnSuite(name string, axes, letters []string, programs int) Suite {
 
 // drawnPrograms are those in two dimensions and in three.
 func drawnPrograms() []Suite {
+	suite := func(name string, axes, letters []string, programs int) Suite {
+		doc := fmt.Sprintf("%d drawn programs in %d dimensions: several grids and types, uneven shapes and edges",
+			programs, len(axes))
+		return drawnSuite(name, doc, axes, programs, func(n int, name string) Program {
+			return draw(n, letters).program(name)
+		})
+	}
 	return []Suite{
-		drawnSuite("drawn2d", []string{"M", "N"}, []string{"j", "i"}, drawn2D),
-		drawnSuite("drawn3d", []string{"L", "M", "N"}, []string{"k", "j", "i"}, drawn3D),
+		suite("drawn2d", []string{"M", "N"}, []string{"j", "i"}, drawn2D),
+		suite("drawn3d", []string{"L", "M", "N"}, []string{"k", "j", "i"}, drawn3D),
 	}
 }
 

@@ -19,24 +19,14 @@ const drawnSystemCount = 32
 const mostSystemPoints = 220
 
 func drawnSystems() Suite {
-	return Suite{
-		Name: "drawnsystems",
-		Doc: fmt.Sprintf("%d drawn systems in 3 dimensions: many grids, finite differences, hundreds of operations",
-			drawnSystemCount),
-		Axes: []string{"L", "M", "N"}, Seeded: true,
-		list: func() []Program {
-			var list []Program
-			for n := range drawnSystemCount {
-				list = append(list, drawSystem(n).program(fmt.Sprintf("drawnsystems-%02d", n+1)))
-			}
-			return list
-		},
-	}
+	doc := "%d drawn systems in 3 dimensions: many grids, finite differences, hundreds of operations"
+	return drawnSuite("drawnsystems", fmt.Sprintf(doc, drawnSystemCount), []string{"L", "M", "N"}, drawnSystemCount,
+		func(n int, name string) Program { return drawSystem(n).program(name) })
 }
 
 // drawnSystem is a system that was drawn.
 type drawnSystem struct {
-	drawing // its inputs and outputs, without cells and expressions
+	drawing // its axes, types and inputs; results take the place of outputs
 	names   []string
 	terms   []drawnTerm // a statement each
 	results []drawnResult

@@ -134,12 +134,15 @@ func Evaluate(ctx context.Context, h *HeldOut, commit string, log io.Writer) ([]
 			names = append(names, all[k].Stencil)
 		}
 		rows = append(rows, coverage(picks, names, Row{
-			Experiment: "candidates", Model: Both, Split: split.Name, Metric: "in the 90 % interval",
+			Experiment: "candidates", Model: Both, Split: split.Name, Metric: inInterval,
 			Device: all[0].Device, Commit: commit,
 		}))
 	}
 	return rows, nil
 }
+
+// inInterval is the metric of how many first picks lie in the interval that others make.
+const inInterval = "in the 90 % interval"
 
 // coverage returns how many first picks lie in the interval that is made of the first picks for other stencils that are
 // as far from what was learned from.

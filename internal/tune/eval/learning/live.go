@@ -290,7 +290,7 @@ func SumUpLive(list []*Live, h *HeldOut, told *predict.Model, commit string) ([]
 			continue
 		}
 		r := Row{
-			Experiment: "live", Model: liveModel(list), Split: split.Name, Metric: "in the 90 % interval",
+			Experiment: "live", Model: liveModel(list), Split: split.Name, Metric: inInterval,
 			Device: list[0].Device, Commit: commit,
 		}
 		rows = append(rows, coverage(picks, groups, r))
