@@ -21,14 +21,14 @@ type benchPicks struct {
 	Program      []string `help:"Only the kernels of these programs." placeholder:"NAME"`
 	Search       int      `help:"Also search each kernel with so many trials, without and with a prior." placeholder:"TRIALS"`
 	Prior        int      `default:"10" help:"Configurations of a model that the second search begins with. Default: 10." placeholder:"N"`
-	Most         int      `default:"50" help:"Picks of a model that are measured where none of the first ten is near the best. Default: 50." placeholder:"N"`
+	Most         int      `default:"50" help:"Trials of a search that goes on from the first ten picks of a model, these among them, where none of them is near the best. Default: 50." placeholder:"N"`
 	From         string   `help:"The device whose recordings are learned from: a part of its name. Default: the one that is measured on." placeholder:"NAME"`
 	heldOutFlags `embed:""`
 	sliceFlags   `embed:""`
 }
 
 func (c *benchPicks) Help() string {
-	return `Measures what models pick among all candidates of a kernel, whose stencil, pattern or suite they have not learned from: the first ten of each model, and the first fifty of those none of whose ten is near the best. gridloom bench learning sums the rows up. With --from, models have learned from another device.
+	return `Measures what models pick among all candidates of a kernel, whose stencil, pattern or suite they have not learned from: the first ten of each model. Where none of a model's is near the best, a search goes on from there, as gridloom tune does, until one is. gridloom bench learning sums the rows up. With --from, models have learned from another device.
 
 Examples:
 
@@ -44,7 +44,7 @@ func (c *benchPicks) Run(a *app) error {
 	case c.Prior < 1:
 		return usage("--prior %d: a number of configurations is positive", c.Prior)
 	case c.Most < 1 || c.Most > learning.MostPicks:
-		return usage("--most %d: a number of picks is from 1 to %d", c.Most, learning.MostPicks)
+		return usage("--most %d: a number of trials is from 1 to %d", c.Most, learning.MostPicks)
 	}
 	if err := c.check(); err != nil {
 		return err
@@ -71,7 +71,7 @@ func (c *benchPicks) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	rounds, err := learning.Unmeasured(models.All, rows, c.Program, c.Search > 0)
+	rounds, err := learning.Unmeasured(models.All, rows, c.Program, c.Search > 0, c.Most)
 	if err != nil {
 		return usage("%v", err)
 	}
@@ -93,7 +93,7 @@ func (c *benchPicks) Run(a *app) error {
 			return nil
 		}
 		began := time.Now()
-		l, err := c.measure(a, d, models, k)
+		l, err := c.measure(a, d, models, k, learning.RowOf(k, rows))
 		switch {
 		case err != nil && a.ctx.Err() != nil:
 			return failf(exitInterrupted, "interrupted: %d of %d kernels were measured, and the same command goes on",
@@ -116,11 +116,11 @@ func (c *benchPicks) Run(a *app) error {
 	return nil
 }
 
-// measure measures the picks of a kernel.
-func (c *benchPicks) measure(a *app, d *engine.Device, models *learning.HeldOut, k *predict.Examples) (
-	*learning.Live, error) {
+// measure measures the picks of a kernel, of which there may be a row already.
+func (c *benchPicks) measure(a *app, d *engine.Device, models *learning.HeldOut, k *predict.Examples,
+	row *learning.Live) (*learning.Live, error) {
 	l, err := learning.Picks(a.ctx, learning.PicksRequest{
-		Models: models, Kernel: k, Target: d.Target, Search: c.Search, Prior: c.Prior, Most: c.Most,
+		Models: models, Kernel: k, Row: row, Target: d.Target, Search: c.Search, Prior: c.Prior, Most: c.Most,
 		In: func(ctx context.Context, name string, work func(learning.Try) error) error {
 			r := engine.TrialsRequest{
 				Kernel: k.Kernel, Device: d, Commit: a.commit(), Path: filepath.Join(c.Record, name+".jsonl.gz"),

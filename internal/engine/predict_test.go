@@ -141,9 +141,16 @@ func TestTunePrior(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, c := range choices {
-		first, err := r.First(t.Context(), j.Bound.Program.Calls[i], c.Space)
+		prior, err := r.PriorOf(t.Context(), j.Bound.Program.Calls[i], c.Space)
+		first := prior.First
 		if err != nil || len(first) != n {
 			t.Fatalf("%s begins with %v, %v", c.ID(), first, err)
+		}
+		k := &predict.Kernel{Bound: j.Bound, Call: j.Bound.Program.Calls[i], Space: c.Space, Target: j.Device.Target}
+		for i, want := range m.Predict(k, prior.Promising) {
+			if got := prior.Predict(prior.Promising[i]); got != want || i < n && !prior.Promising[i].Equal(first[i]) {
+				t.Errorf("%s is promising, and is predicted to have %g, not %g", prior.Promising[i], got, want)
+			}
 		}
 		for n, x := range first {
 			if !c.Space.Has(x) || x.String() != list[i].Top[n].Config {
@@ -186,7 +193,7 @@ func TestTunePrior(t *testing.T) {
 	}
 	unknown := paperJob(t, "a100", twoKernels).Device
 	for _, other := range []TuneRequest{{Device: j.Device}, {Device: unknown, Prior: 3}} {
-		if _, err := other.begin(); err != nil || other.First != nil {
+		if _, err := other.begin(); err != nil || other.PriorOf != nil {
 			t.Errorf("without a prior: %v", err)
 		}
 	}

@@ -87,13 +87,13 @@ func sessionOf(r io.Reader) (*session.Session, error) {
 // Record makes a recording. What is measured is in the store before anything else is measured; the file is there when
 // all of it is.
 func Record(ctx context.Context, r RecordRequest) (*Tuned, error) {
-	first, err := r.first()
+	prior, err := r.prior()
 	if err != nil {
 		return nil, err
 	}
 	o := tuner.Options{
 		Bound: r.Bound, Set: settings(r.Bound), Strategy: "auto", Seed: 1, MaxDepth: 1,
-		Trials: r.configurations() * kernels(r.Bound.Program), Events: r.Events, First: first,
+		Trials: r.configurations() * kernels(r.Bound.Program), Events: r.Events, PriorOf: prior,
 	}
 	t, err := Tune(ctx, TuneRequest{
 		Options: o, Device: r.Device, Store: r.Store, Source: r.Source, NoHints: true, Own: true, Commit: r.Commit,
@@ -115,11 +115,11 @@ func (r *RecordRequest) configurations() int {
 	return r.Same + r.Adaptive
 }
 
-// first returns what the configurations of a kernel begin with.
-func (r *RecordRequest) first() (tuner.First, error) {
+// prior returns what the configurations of a kernel begin with.
+func (r *RecordRequest) prior() (tuner.PriorOf, error) {
 	if r.Likely == 0 {
-		return func(_ context.Context, _ *ir.Call, s schedule.Space) ([]schedule.Config, error) {
-			return predict.Candidates(s, r.Same), nil
+		return func(_ context.Context, _ *ir.Call, s schedule.Space) (tuner.Prior, error) {
+			return tuner.Prior{First: predict.Candidates(s, r.Same)}, nil
 		}, nil
 	}
 	m, err := modelOn(r.Device.Target, r.Model)
@@ -129,9 +129,9 @@ func (r *RecordRequest) first() (tuner.First, error) {
 	if m == nil {
 		return nil, noModel("likely")
 	}
-	return func(_ context.Context, call *ir.Call, s schedule.Space) ([]schedule.Config, error) {
+	return func(_ context.Context, call *ir.Call, s schedule.Space) (tuner.Prior, error) {
 		k := &predict.Kernel{Bound: r.Bound, Call: call, Space: s, Target: r.Device.Target}
-		return m.Likely(k, r.Likely), nil
+		return tuner.Prior{First: m.Likely(k, r.Likely)}, nil
 	}, nil
 }
 

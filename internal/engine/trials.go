@@ -3,6 +3,7 @@ package engine
 import (
 	"compress/gzip"
 	"context"
+	"errors"
 	"io"
 	"path/filepath"
 
@@ -23,9 +24,9 @@ type TrialsRequest struct {
 	Path   string  // of the recording of all that was tried
 }
 
-// Try makes so many trials of a kernel: those that first returns for its space, and then what a search chooses. It
-// tells their outcomes, and how many there were.
-type Try func(trials int, first tuner.First, told func(o *tuner.Outcome, n int)) error
+// Try makes so many trials of a kernel: those that its prior begins with, and then what a search chooses. It tells their
+// outcomes, and how many there were, and ends where that is enough.
+type Try func(trials int, prior tuner.PriorOf, told func(o *tuner.Outcome, n int) (enough bool)) error
 
 // Trials does work that tries configurations. When it is done, a recording is written.
 func Trials(ctx context.Context, r TrialsRequest, work func(Try) error) error {
@@ -39,20 +40,27 @@ func Trials(ctx context.Context, r TrialsRequest, work func(Try) error) error {
 		return err
 	}
 	defer s.Close()
-	err = work(func(trials int, first tuner.First, told func(o *tuner.Outcome, n int)) error {
+	err = work(func(trials int, prior tuner.PriorOf, told func(o *tuner.Outcome, n int) (enough bool)) error {
+		ctx, end := context.WithCancelCause(ctx)
+		defer end(nil)
 		n := 0
 		o := tuner.Options{
 			Bound: r.Kernel.Bound, Set: settings(r.Kernel.Bound), Strategy: "auto", Seed: 1, MaxDepth: 1,
-			Trials: trials, First: first, Events: func(e tuner.Event) {
+			Trials: trials, PriorOf: prior, Events: func(e tuner.Event) {
 				if e.Kind == tuner.EventTrial && e.Trial.Kernel == r.Kernel.ID {
 					n++
-					told(e.Trial, n)
+					if told(e.Trial, n) {
+						end(errEnough)
+					}
 				}
 			},
 		}
 		t, err := Tune(ctx, TuneRequest{
 			Options: o, Device: r.Device, Store: s, NoHints: true, Own: true, Commit: r.Commit,
 		})
+		if errors.Is(context.Cause(ctx), errEnough) {
+			return nil
+		}
 		if err == nil && t.Interrupted {
 			err = context.Cause(ctx)
 		}
@@ -63,6 +71,9 @@ func Trials(ctx context.Context, r TrialsRequest, work func(Try) error) error {
 	}
 	return writeRecording(ctx, s, store.Filter{}, r.Path)
 }
+
+// errEnough ends trials of which enough were made.
+var errEnough = errors.New("enough was tried")
 
 // writeRecording writes what a store has as a recording.
 func writeRecording(ctx context.Context, s store.Store, f store.Filter, path string) error {

@@ -180,7 +180,7 @@ func (r *TuneRequest) begin() (*predict.Model, error) {
 		return nil, err
 	}
 	bound, target, n := r.Bound, r.Device.Target, r.Prior
-	r.First = func(ctx context.Context, call *ir.Call, s schedule.Space) ([]schedule.Config, error) {
+	r.PriorOf = func(ctx context.Context, call *ir.Call, s schedule.Space) (tuner.Prior, error) {
 		var own []*predict.Kernel
 		for _, k := range kernels {
 			if k.Call == call {
@@ -188,12 +188,13 @@ func (r *TuneRequest) begin() (*predict.Model, error) {
 			}
 		}
 		if len(own) != 1 { // which of them is searched is not known, and the first level need not know
-			return predict.Configs(m.Rank(&predict.Kernel{Bound: bound, Call: call, Space: s, Target: target}), n), nil
+			k := &predict.Kernel{Bound: bound, Call: call, Space: s, Target: target}
+			return m.Prior(k, m.Rank(k), n), nil
 		}
 		k := *own[0]
 		k.Space = s
 		ranked, err := m.Chosen(ctx, &k)
-		return predict.Configs(ranked, n), err
+		return m.Prior(&k, ranked, n), err
 	}
 	return m, nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/tune/learn/features"
+	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
 // Ranked is a configuration with what it is predicted to have of the fastest speed.
@@ -85,6 +86,20 @@ func (m *Model) Predict(k *Kernel, list []schedule.Config) []float64 {
 		out[i] = min(1, max(0, speed.Predict(of.Of(c))))
 	}
 	return out
+}
+
+// promising are so many of a ranking that a search chooses among them, too.
+const promising = 300
+
+// Prior is what a search of a kernel is to know: it begins with the first of a ranking.
+func (m *Model) Prior(k *Kernel, ranked []Ranked, first int) tuner.Prior {
+	program, of := k.describe()
+	speed := m.Speed.Given(program)
+	return tuner.Prior{
+		First:     Configs(ranked, first),
+		Promising: Configs(ranked, promising),
+		Predict:   func(c schedule.Config) float64 { return min(1, max(0, speed.Predict(of.Of(c)))) },
+	}
 }
 
 // order orders configurations, and returns the features of those that are left at the end: all but the program's.

@@ -2,22 +2,23 @@ package search
 
 import "slices"
 
-// After returns a strategy that first asks for the points of a list, each once, and then goes on as another, which is
-// told their results.
-func After(list []Point, s Strategy) Strategy {
-	a := &after{Strategy: s}
+// first returns the points of First that are not known, each once.
+func (p *Problem) first() []Point {
 	seen := map[string]bool{}
-	for _, p := range list {
-		if key := p.Key(); !seen[key] {
+	for _, t := range p.Known {
+		seen[t.Point.Key()] = true
+	}
+	var list []Point
+	for _, x := range p.First {
+		if key := x.Key(); !seen[key] {
 			seen[key] = true
-			a.list = append(a.list, slices.Clone(p))
+			list = append(list, slices.Clone(x))
 		}
 	}
-	a.untold = len(a.list)
-	return a
+	return list
 }
 
-// after is a list of points before another strategy.
+// after is a list of points before another strategy, which is told their results.
 type after struct {
 	Strategy
 	list   []Point // that were not asked for yet

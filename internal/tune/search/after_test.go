@@ -7,9 +7,9 @@ import (
 	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
-// A list comes first, each of its points once; then the other strategy goes on, asks for none of them again and knows
+// What comes first, each of its points once; then the other strategy goes on, asks for none of them again and knows
 // their results.
-func TestAfter(t *testing.T) {
+func TestFirst(t *testing.T) {
 	s := terrain()
 	var list []Point
 	for p := range s.All() {
@@ -18,11 +18,10 @@ func TestAfter(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"auto", "local", "random", "exhaustive"} {
-		inner, err := New(name, Problem{Space: s, Seed: 3, Budget: 40})
+		a, err := New(name, Problem{Space: s, Seed: 3, Budget: 40, First: append(slices.Clone(list), list[0])})
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := After(append(slices.Clone(list), list[0]), inner)
 		seconds := func(p Point) float64 { return 1 + float64(p[0]) }
 		var asked []Point
 		first := a.Ask(3)
@@ -60,5 +59,32 @@ func TestAfter(t *testing.T) {
 				t.Errorf("%s: %v is asked for twice", name, p)
 			}
 		}
+	}
+}
+
+// What is known is not asked for again, and a search that begins with enough points has no others to open the space.
+func TestFirstOpensTheSpace(t *testing.T) {
+	s := terrain()
+	var list []Point
+	for p := range s.All() {
+		if list = append(list, slices.Clone(p)); len(list) == autoOpenings+2 {
+			break
+		}
+	}
+	trial := func(p Point) Trial { return Trial{Point: p, Seconds: 1 + float64(p[0]), Cost: 1} }
+	a, err := New("auto", Problem{Space: s, Known: []Trial{trial(list[1])}, First: list})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := a.Ask(100)
+	if want := slices.Delete(slices.Clone(list), 1, 2); !slices.EqualFunc(asked, want, slices.Equal) {
+		t.Fatalf("%v is asked for, not %v", asked, want)
+	}
+	for _, p := range asked {
+		a.Tell(trial(p))
+	}
+	x := a.(*after).Strategy.(*methodStrategy).method.(*auto)
+	if x.randomOpenings > 0 || len(x.waiting) > 1 { // one default is an opening of any search
+		t.Errorf("%d points and %d at random open a space that is open", len(x.waiting), x.randomOpenings)
 	}
 }

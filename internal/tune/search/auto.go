@@ -37,7 +37,7 @@ func newAuto(p Problem, _ string) (Strategy, error) {
 	if p.Budget > 0 {
 		first = min(first, max(p.Budget/4, autoFirst))
 	}
-	if len(p.Known) >= autoOpenings { // the space was opened before
+	if len(p.Known)+len(p.First) >= autoOpenings { // these open the space
 		first, a.randomOpenings = 0, 0
 	}
 	for _, p := range g.openings(first) {
@@ -128,7 +128,7 @@ func meanCost(trials []Trial) float64 {
 type gpCandidate struct {
 	point Point
 	features
-	estimate float64 // logarithm of the estimated time; 0 if there is none
+	estimate float64 // logarithm of the estimated time; not a number if there is none
 }
 
 const (
@@ -354,6 +354,9 @@ func (a *gaussian) rebuild() {
 	for i := range a.pool {
 		a.addToModels(a.pool[i].features)
 	}
+	for _, p := range a.Promising {
+		a.offer(p)
+	}
 	a.fill(trials)
 	for _, t := range a.top(autoTop) {
 		a.addNeighbours(t.Point)
@@ -483,7 +486,7 @@ func (a *gaussian) addToModels(f features) {
 }
 
 func (a *gaussian) candidate(p Point) gpCandidate {
-	q := gpCandidate{point: p, features: a.features(p)}
+	q := gpCandidate{point: p, features: a.features(p), estimate: math.NaN()}
 	if a.Estimate != nil {
 		if t, ok := a.Estimate(p); ok && t > 0 {
 			q.estimate = math.Log(t)

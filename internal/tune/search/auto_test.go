@@ -237,3 +237,48 @@ func BenchmarkScreening(b *testing.B) {
 	}
 	b.ReportMetric(b.Elapsed().Seconds()*1e3/float64(trials*b.N), "ms/trial")
 }
+
+// TestAutoPromising: points that are expected to be fast are chosen from though the space is far too large to come upon
+// them, and though nothing near them was tried.
+func TestAutoPromising(t *testing.T) {
+	s := terrain()
+	all := slices.Collect(func(yield func(Point) bool) {
+		for p := range s.All() {
+			if !yield(slices.Clone(p)) {
+				return
+			}
+		}
+	})
+	if len(all) <= autoWhole {
+		t.Fatalf("%d points are few", len(all))
+	}
+	promising := []Point{all[len(all)/3], all[len(all)/2], all[len(all)/5]}
+	is := func(p Point) bool {
+		return slices.ContainsFunc(promising, func(q Point) bool { return slices.Equal(p, q) })
+	}
+	strategy, err := New("auto", Problem{Space: s, Seed: 3, Promising: promising,
+		Estimate: func(p Point) (float64, bool) {
+			if is(p) {
+				return 0.5, true
+			}
+			return 1, true
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, x := range run(strategy, 40, func(p Point) Trial { return Trial{Point: p, Seconds: 1 + float64(p[0])/100} }) {
+		if is(x.Point) {
+			n++
+		}
+	}
+	if n == 0 {
+		t.Error("none of the promising points is tried")
+	}
+	for _, p := range promising {
+		forests := strategy.(*methodStrategy).method.(*auto).forests
+		if forests.fresh(p) && !forests.everPooled[p.Key()] {
+			t.Errorf("forests do not choose from %s", s.Text(p))
+		}
+	}
+}

@@ -179,6 +179,9 @@ func (o *modelled) fill() {
 			}
 		}
 	}
+	for _, p := range o.Promising {
+		o.offer(p)
+	}
 	for range min(poolStep, maxPool-len(o.pool)) {
 		o.offer(o.Space.Draw(o.rng))
 	}

@@ -77,6 +77,9 @@ func New(name string, p Problem) (Strategy, error) {
 	for _, t := range p.Known {
 		s.Tell(t)
 	}
+	if first := p.first(); len(first) > 0 {
+		s = &after{Strategy: s, list: first, untold: len(first)}
+	}
 	return s, nil
 }
 

@@ -62,7 +62,7 @@ func (s *surrogate) level(seconds float64) float64 {
 
 // expectation returns the level that the estimate alone predicts.
 func (s *surrogate) expectation(p *gpCandidate) float64 {
-	if s.slope == 0 || p.estimate == 0 {
+	if s.slope == 0 || math.IsNaN(p.estimate) {
 		return 0
 	}
 	return max(-levelMost, min(s.slope*(p.estimate-s.centre), levelMost))
@@ -109,33 +109,36 @@ func (s *surrogate) setUnits(logs []float64) {
 	s.spread = max(math.Sqrt(sum/float64(len(half))), 1e-3)
 }
 
-// regress fits a line of levels over estimates. Its slope is 0 if there are no estimates, or if they mislead.
+// slopeWeight is how much the slope of levels over estimates is that which estimates mean, before trials tell: as much
+// as that of trials whose estimates differ by a factor of 1.4 (docs/performance-log.md, "A model's predictions").
+const slopeWeight = 0.1
+
+// regress fits a line of levels over estimates. Its slope is 0 if there are no estimates, or if they mislead. Few trials
+// say little of it, and less if their estimates are alike: it is near that which estimates of times have then.
 func (s *surrogate) regress(points []gpCandidate, levels []float64) {
 	s.slope, s.centre = 0, 0
 	n := 0.0
 	mean := 0.0
 	for i := range points {
-		if points[i].estimate != 0 {
+		if !math.IsNaN(points[i].estimate) {
 			n++
 			s.centre += points[i].estimate
 			mean += levels[i]
 		}
 	}
-	if n < 3 {
+	if n == 0 {
 		return
 	}
 	s.centre /= n
 	mean /= n
 	squares, products := 0.0, 0.0
 	for i := range points {
-		if e := points[i].estimate; e != 0 {
+		if e := points[i].estimate; !math.IsNaN(e) {
 			squares += (e - s.centre) * (e - s.centre)
 			products += (e - s.centre) * (levels[i] - mean)
 		}
 	}
-	if squares > 1e-9 {
-		s.slope = max(0, products/squares)
-	}
+	s.slope = max(0, (products+slopeWeight/s.spread)/(squares+slopeWeight))
 }
 
 // fitLengths improves lengths and noise, a step at a time, by the likelihood of the levels and a prior around the

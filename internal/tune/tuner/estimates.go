@@ -26,8 +26,21 @@ func (call *tunedCall) needs(plan schedule.Plan) (float64, bool) {
 	return v.registers, true
 }
 
-// estimates returns the function that strategies ask; nil if nothing is known.
+// leastPredicted bounds the times that follow from predictions of no speed at all.
+const leastPredicted = 0.01
+
+// estimates returns the function that strategies ask; nil if nothing is known. What a model has learned from
+// measurements goes before what is derived from a configuration's resources.
 func (k *kernelSearch) estimates() func(search.Point) (float64, bool) {
+	if predict, space := k.prior.Predict, k.space; predict != nil {
+		return func(p search.Point) (float64, bool) {
+			c, err := space.Config(p)
+			if err != nil {
+				return 0, false
+			}
+			return 1 / max(predict(c), leastPredicted), true
+		}
+	}
 	if k.model == nil {
 		if k.model = newModel(k.call, k.space.Schedule()); k.model == nil {
 			return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/tune/measure"
+	"github.com/gridloom/gridloom/internal/tune/search"
 )
 
 const cube = `
@@ -138,5 +139,60 @@ func TestEstimateRefusesNothing(t *testing.T) {
 func TestNoEstimate(t *testing.T) {
 	if newModel(&tunedCall{subject: &subject{about: (&scripted{}).About()}}, schedule.Space{}) != nil {
 		t.Error("a processor has a model")
+	}
+}
+
+// What a model predicts is what a search is told to estimate, and the seeds are no points to begin with then: they were
+// ranked with all others. What is to be tried first and what is promising are points of the search.
+func TestEstimatesOfModel(t *testing.T) {
+	s, choice := kernelOnGPU(t, cube)
+	fast := choice.Space.Sample(rand.New(rand.NewPCG(1, 1)), 3)
+	prior := Prior{First: fast[:1], Promising: fast, Predict: func(c schedule.Config) float64 {
+		if i := slices.IndexFunc(fast, c.Equal); i >= 0 {
+			return 0.5 + 0.1*float64(i)
+		}
+		return 0
+	}}
+	k := &kernelSearch{tuning: &tuning{subject: s, opts: Options{}}, call: s.calls[0], space: search.Of(choice.Space),
+		prior: prior}
+	estimate := k.estimates()
+	for i, p := range k.points(fast) {
+		if time, soon := estimate(p); !soon || time != 1/(0.5+0.1*float64(i)) {
+			t.Errorf("%s is estimated to take %g, %v", fast[i], time, soon)
+		}
+	}
+	other, err := k.space.Point(choice.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if time, soon := estimate(other); !soon || time != 1/leastPredicted {
+		t.Errorf("what has no speed is estimated to take %g, %v", time, soon)
+	}
+	if n := len(k.good()); n > 0 {
+		t.Errorf("%d seeds are points to begin with", n)
+	}
+	if err := k.setStrategy(t.Context(), estimate, 50); err != nil {
+		t.Fatal(err)
+	}
+	if first := k.strategy.Ask(5); len(first) != 1 || k.space.Text(first[0]) != k.space.Text(k.points(fast[:1])[0]) {
+		t.Errorf("a search begins with %v", first)
+	}
+}
+
+// A search of few trials has few in flight, so that it learns from most, but for those that come first in any case.
+func TestFewInFlight(t *testing.T) {
+	in := func(trials, first, told int) int {
+		subject, choice := kernelOnGPU(t, cube)
+		k := &kernelSearch{tuning: &tuning{subject: subject, opts: Options{Trials: trials}}, call: subject.calls[0],
+			space: search.Of(choice.Space), prior: Prior{First: make([]schedule.Config, first)}}
+		return k.inFlight(told)
+	}
+	for _, c := range []struct{ trials, first, told, want int }{
+		{50, 10, 0, 32}, {50, 10, 9, 33}, {50, 10, 10, 6}, {8, 0, 0, 4}, {300, 0, 0, 32}, {2000, 0, 0, 32},
+		{2000, 0, 1600, 128}, {300, 0, 200, 37}, {0, 0, 100, 44},
+	} {
+		if got := in(c.trials, c.first, c.told); got != c.want {
+			t.Errorf("%d trials, %d first, %d told: %d in flight, not %d", c.trials, c.first, c.told, got, c.want)
+		}
 	}
 }

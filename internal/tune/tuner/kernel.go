@@ -31,6 +31,7 @@ type kernelSearch struct {
 	starts         []schedule.Config  // configurations that the search starts with
 	known          []search.Trial     // that the strategy is told of before it begins
 	model          *estimate.Model    // of its configurations' times; nil if nothing is known
+	prior          Prior              // in its whole space
 	idle           []schedule.Role    // of parameters that change nothing, and have their defaults
 	cancelStrategy context.CancelFunc // ends the strategy's computations
 
@@ -75,12 +76,14 @@ const (
 	inFlightSpans   = 2 // of several iterations, where compilers take the time of the device
 	inFlightAtFirst = 32
 	inFlightAtMost  = 128
-	trialsPerSlot   = 8 // trials that were told for one more in flight
+	inFlightOfFew   = 4
+	trialsPerSlot   = 8 // trials for one in flight: of all that are likely, and that were told for one more
 )
 
 // inFlight is how many configurations may be asked for and not told: enough to keep compilers busy while
 // one takes long, and few enough for a strategy to learn from the last. It grows with the number of
-// trials, since each teaches less. It is the same on every machine, so that a search can be resumed anywhere.
+// trials, since each teaches less, and a search that is likely to be short has few in flight, or it would learn from none. It
+// is the same on every machine, so that a search can be resumed anywhere.
 func (k *kernelSearch) inFlight(told int) int {
 	switch {
 	case k.about.Shared && k.call.iterations != nil:
@@ -88,7 +91,11 @@ func (k *kernelSearch) inFlight(told int) int {
 	case k.about.Shared:
 		return inFlightShared
 	}
-	return min(inFlightAtFirst+told/trialsPerSlot, inFlightAtMost)
+	n := min(inFlightAtFirst+told/trialsPerSlot, inFlightAtMost)
+	if likely := k.likelyTrials(); likely > 0 && told >= len(k.prior.First) { // before, nothing is learned
+		n = min(n, max(inFlightOfFew, likely/trialsPerSlot))
+	}
+	return n
 }
 
 // run searches until the time, the trials or the space are used up. A second run begins anew, with another

@@ -12,8 +12,17 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/session"
 )
 
-// First returns configurations of a call's kernel that are tried before a strategy chooses any.
-type First func(ctx context.Context, call *ir.Call, s schedule.Space) ([]schedule.Config, error)
+// Prior is what is known of a kernel's configurations before any of them is tried.
+type Prior struct {
+	First     []schedule.Config // are tried before a strategy chooses any
+	Promising []schedule.Config // are expected to be fast, the first the fastest: a strategy chooses among them, too
+	// Predict returns what a configuration is expected to have of the fastest speed. It takes the place of estimates,
+	// and of the seeds that a search begins with. Nil if nothing is expected.
+	Predict func(schedule.Config) float64
+}
+
+// PriorOf returns what is known of the kernel of a call with some space.
+type PriorOf func(ctx context.Context, call *ir.Call, s schedule.Space) (Prior, error)
 
 // Options says what to tune, and for how long.
 type Options struct {
@@ -35,8 +44,8 @@ type Options struct {
 	// for similar ones, the best first.
 	Good []schedule.Config
 
-	First    First  // nil has none
-	Strategy string // a name that search.New knows
+	PriorOf  PriorOf // nil knows nothing
+	Strategy string  // a name that search.New knows
 	Seed     uint64
 	// The search ends with the first of these that is reached; 0 is no limit. The budget includes the finalists
 	// and a library that is written.

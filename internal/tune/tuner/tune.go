@@ -239,6 +239,13 @@ func (t *tuning) search(ctx context.Context, c lower.Choice, usual schedule.Plan
 	case n.IsInt64() && n.Int64() == 1:
 		return nil, nil
 	}
+	if t.opts.PriorOf != nil && k.call.iterations == nil {
+		var err error
+		k.prior, err = t.opts.PriorOf(ctx, k.call.ir, k.space.Schedule())
+		if err != nil && ctx.Err() == nil { // else the search ends without a trial, as one that is interrupted later
+			return nil, err
+		}
+	}
 	return k, k.setStrategy(ctx, k.estimates(), t.likelyTrials())
 }
 
@@ -250,21 +257,12 @@ func (k *kernelSearch) setStrategy(ctx context.Context, estimate func(search.Poi
 	problem := search.Problem{
 		Context: within, Space: k.space, Seed: k.opts.Seed + k.runs, Budget: likely, Sizes: k.sizes(),
 		Estimate: estimate, Good: k.good(), Known: k.known,
+		First: k.points(k.prior.First), Promising: k.points(k.prior.Promising),
 	}
 	var err error
 	k.strategy, err = search.New(k.strategyName(), problem)
 	if err != nil && k.call.iterations != nil { // it may name parameters that only other kernels have
 		k.strategy, err = search.New(usualStrategy, problem)
-	}
-	if err != nil || k.opts.First == nil || k.call.iterations != nil {
-		return err
-	}
-	list, err := k.opts.First(ctx, k.call.ir, k.space.Schedule())
-	if ctx.Err() != nil {
-		return nil // the search ends without a trial, as it does when it is interrupted later
-	}
-	if first := k.points(list); len(first) > 0 {
-		k.strategy = search.After(first, k.strategy)
 	}
 	return err
 }
@@ -290,7 +288,7 @@ const usualStrategy = "auto"
 const mostGood = 8
 
 // good returns the starting points of a search: the points of this kernel's space that are nearest to what it
-// is to start with, to configurations that were good elsewhere, and the seed configurations, each once.
+// is to start with, to configurations that were good elsewhere, and to the seed configurations, each once.
 func (k *kernelSearch) good() []search.Point {
 	var list []search.Point
 	seen := map[string]bool{}
@@ -311,8 +309,10 @@ func (k *kernelSearch) good() []search.Point {
 	}
 	add(k.starts, len(k.starts))
 	add(k.opts.Good, mostGood)
-	seeds := k.space.Schedule().SeedConfigs()
-	add(seeds, len(seeds))
+	if k.prior.Predict == nil { // else they were ranked with all others
+		seeds := k.space.Schedule().SeedConfigs()
+		add(seeds, len(seeds))
+	}
 	return list
 }
 

@@ -163,29 +163,47 @@ func TestPicksAfterSearches(t *testing.T) {
 	h := onGPU(t, "star-zy-r1", "star-zy-r2", "dense-zy-r1")
 	e := h.All[0]
 	var names []string
-	most := firstPicks + 3
+	const most = firstPicks + 3
 	row, err := Picks(t.Context(), PicksRequest{
 		Models: h, Kernel: e, Target: e.Target, Search: 4, Prior: 2, Most: most,
 		In: func(ctx context.Context, name string, work func(Try) error) error {
 			names = append(names, name)
-			return work(func(trials int, first tuner.First, told func(*tuner.Outcome, int)) error {
-				if first == nil {
+			return work(func(trials int, prior tuner.PriorOf, told func(*tuner.Outcome, int) bool) error {
+				if prior == nil {
 					told(&tuner.Outcome{Config: "found", Verdict: verdict.OK, Seconds: 0.5}, 3)
 					return nil
 				}
-				list, err := first(ctx, e.Call, e.Space)
-				for i, c := range list[:min(trials, len(list))] {
-					told(&tuner.Outcome{Config: c.String(), Verdict: verdict.OK, Seconds: 1}, i+1)
+				known, err := prior(ctx, e.Call, e.Space)
+				if err != nil {
+					return err
 				}
-				return err
+				list := known.First[:min(trials, len(known.First))]
+				for i, c := range list {
+					if told(&tuner.Outcome{Config: c.String(), Verdict: verdict.OK, Seconds: 1}, i+1) {
+						t.Error("slow picks are enough")
+					}
+				}
+				if !strings.Contains(name, "-picks-") {
+					return nil
+				}
+				if known.Predict == nil || len(known.Promising) < len(list) || !known.Promising[0].Equal(list[0]) {
+					t.Errorf("a search goes on that does not know the ranking: %+v", known)
+				}
+				if told(&tuner.Outcome{Config: "refused", Verdict: verdict.Crash}, trials-1) {
+					t.Error("what cannot run is enough")
+				}
+				if !told(&tuner.Outcome{Config: "near the best", Verdict: verdict.OK, Seconds: 0.55}, trials) {
+					t.Error("what is near the best is not enough")
+				}
+				return nil
 			})
 		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, ending := range []string{"-auto", "-prior", "-picks"} {
-		if len(names) != 3 || !strings.HasSuffix(names[i], ending) {
+	for i, ending := range []string{"-auto", "-prior", "-picks", "-picks-stencil", "-picks-pattern"} {
+		if len(names) != 5 || !strings.HasSuffix(names[i], ending) {
 			t.Fatalf("%v", names)
 		}
 	}
@@ -193,7 +211,7 @@ func TestPicksAfterSearches(t *testing.T) {
 		t.Errorf("%+v", row)
 	}
 	for _, s := range Splits[:2] { // synthetic kernels are not left out as a suite
-		if p := row.Of(s.Name); p == nil || len(p.Seconds) != most || p.Lowered != predict.LoweredCandidates {
+		if p := row.Of(s.Name); p == nil || len(p.Seconds) != firstPicks+2 || p.Ranked != firstPicks || row.Runs(p) != firstPicks+2 || p.Lowered != predict.LoweredCandidates {
 			t.Errorf("without a %s: %+v", s.Name, p)
 		}
 	}

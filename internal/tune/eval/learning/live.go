@@ -27,7 +27,7 @@ type Live struct {
 	Commit   string       `json:"commit"`
 }
 
-// LivePicks are the first of a model's ranking, in its order.
+// LivePicks are the first of a model's ranking, in its order, and what a search found from there.
 type LivePicks struct {
 	Split      string    `json:"split"` // what the model has not learned from
 	Candidates int       `json:"candidates"`
@@ -35,6 +35,24 @@ type LivePicks struct {
 	Config     string    `json:"first"`
 	Predicted  float64   `json:"predicted"` // the fraction that the first was to have
 	Seconds    []float64 `json:"seconds"`   // 0 could not run
+	// Ranked is how many of these are the first of the ranking. A search that began with them chose the others. It is 0
+	// in rows of before there were such searches: all are of the ranking there.
+	Ranked int `json:"ranked,omitempty"`
+}
+
+// begin leaves the first picks alone, for a search to begin with.
+func (p *LivePicks) begin() {
+	p.Ranked = min(firstPicks, len(p.Seconds))
+	p.Seconds = p.Seconds[:p.Ranked]
+}
+
+// unfinished reports whether none of a model's first picks is near the best, and no search has gone on from them, though
+// one of so many trials is wanted.
+func (l *Live) unfinished(p *LivePicks, most int) bool {
+	searched := p.Ranked > 0 && len(p.Seconds) > p.Ranked
+	first := *p
+	first.begin()
+	return most > firstPicks && !searched && l.Runs(&first) == mostRuns
 }
 
 // LiveSearch is a search of a kernel.
@@ -48,6 +66,11 @@ type LiveSearch struct {
 type LiveStep struct {
 	Trial   int     `json:"trial"`
 	Seconds float64 `json:"seconds"`
+}
+
+// anyUnfinished is unfinished for the picks of any model.
+func (l *Live) anyUnfinished(most int) bool {
+	return slices.ContainsFunc(l.Picks, func(p LivePicks) bool { return l.unfinished(&p, most) })
 }
 
 // Key names the kernel.
@@ -96,10 +119,11 @@ func KeepLive(path string, l *Live) error {
 	return bench.MergeRows(path, liveCommand, []*Live{l}, func(a, b *Live) int { return cmp.Compare(a.Key(), b.Key()) })
 }
 
-// Unmeasured returns the kernels of some programs, nil for all, that have no row yet, or none with searches where these
-// are wanted, in rounds: stencils of which fewer kernels were measured come before others, so that a part of all is
-// like the whole. Kernels that are not alone in their program are left out: what is picked for one is not all of it.
-func Unmeasured(all []*predict.Examples, rows []*Live, programs []string, searches bool) (
+// Unmeasured returns the kernels of some programs, nil for all, that have no row yet, none with searches where these are
+// wanted, or one with picks of which so many at most are to be tried and none was near the best. They come in rounds:
+// stencils of which fewer kernels were measured come before others, so that a part of all is like the whole. Kernels that
+// are not alone in their program are left out: what is picked for one is not all of it.
+func Unmeasured(all []*predict.Examples, rows []*Live, programs []string, searches bool, most int) (
 	[][]*predict.Examples, error) {
 	for _, name := range programs {
 		if !slices.ContainsFunc(all, func(k *predict.Examples) bool { return k.Name == name }) {
@@ -109,11 +133,9 @@ func Unmeasured(all []*predict.Examples, rows []*Live, programs []string, search
 	measured := map[string]int{} // kernels, by stencil
 	var left []*predict.Examples
 	for _, k := range all {
-		key := keyOf(k)
+		l := RowOf(k, rows)
 		switch {
-		case slices.ContainsFunc(rows, func(l *Live) bool {
-			return l.Key() == key && (!searches || len(l.Searches) > 0)
-		}):
+		case l != nil && (!searches || len(l.Searches) > 0) && !l.anyUnfinished(most):
 			measured[k.Stencil]++
 		case k.Alone() && (programs == nil || slices.Contains(programs, k.Name)):
 			left = append(left, k)
@@ -129,6 +151,15 @@ func Unmeasured(all []*predict.Examples, rows []*Live, programs []string, search
 		rounds[n] = append(rounds[n], k)
 	}
 	return rounds, nil
+}
+
+// RowOf returns the row of a kernel; nil if there is none.
+func RowOf(k *predict.Examples, rows []*Live) *Live {
+	i := slices.IndexFunc(rows, func(l *Live) bool { return l.Key() == keyOf(k) })
+	if i < 0 {
+		return nil
+	}
+	return rows[i]
 }
 
 // NewLive begins the row of a kernel.

@@ -139,7 +139,7 @@ func TestKeepLive(t *testing.T) {
 	if text := live("a").String(); text != "a  " {
 		t.Errorf("a kernel without picks is %q", text)
 	}
-	if _, err := Unmeasured(nil, nil, []string{"a"}, false); err == nil {
+	if _, err := Unmeasured(nil, nil, []string{"a"}, false, 50); err == nil {
 		t.Error("a program that was not recorded is taken")
 	}
 }
@@ -159,7 +159,7 @@ func TestUnmeasured(t *testing.T) {
 		for _, name := range strings.Fields(c.measured) {
 			list = append(list, rows[name])
 		}
-		rounds, err := Unmeasured(h.All, list, nil, false)
+		rounds, err := Unmeasured(h.All, list, nil, false, 50)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,11 +175,37 @@ func TestUnmeasured(t *testing.T) {
 			t.Errorf("beside %q: %q, not %q", c.measured, text, c.want)
 		}
 	}
-	if rounds, err := Unmeasured(h.All, nil, []string{"b", "c"}, false); err != nil || len(rounds) != 1 {
+	if rounds, err := Unmeasured(h.All, nil, []string{"b", "c"}, false, 50); err != nil || len(rounds) != 1 {
 		t.Errorf("%d rounds of two programs, %v", len(rounds), err)
 	}
-	if rounds, err := Unmeasured(h.All, []*Live{rows["a"]}, []string{"a"}, true); err != nil || len(rounds) != 1 {
+	if rounds, err := Unmeasured(h.All, []*Live{rows["a"]}, []string{"a"}, true, 50); err != nil || len(rounds) != 1 {
 		t.Errorf("%d rounds of a program without searches, %v", len(rounds), err)
+	}
+}
+
+// A row is not finished where none of a model's first picks is near the best and no search went on from there; what was
+// measured further down the ranking, before there were such searches, does not count.
+func TestUnfinished(t *testing.T) {
+	slow := slices.Repeat([]float64{2}, firstPicks)
+	for _, c := range []struct {
+		seconds []float64
+		ranked  int
+		most    int
+		want    bool
+	}{
+		{slow, firstPicks, 50, true}, {slow, firstPicks, firstPicks, false}, {slow, 0, 50, true},
+		{append(slices.Clone(slow), 1), 0, 50, true}, {append(slices.Clone(slow), 2), firstPicks, 50, false},
+		{slices.Repeat([]float64{1}, firstPicks), firstPicks, 50, false}, {[]float64{2, 1}, 2, 50, false},
+	} {
+		l := live("a", c.seconds...)
+		l.Picks[0].Ranked = c.ranked
+		if l.Found(1); l.anyUnfinished(c.most) != c.want {
+			t.Errorf("%v of which %d are ranked, %d at most: %v", c.seconds, c.ranked, c.most, !c.want)
+		}
+		before := len(l.Picks[0].Seconds)
+		if l.Picks[0].begin(); l.Picks[0].Ranked != min(before, firstPicks) || len(l.Picks[0].Seconds) > firstPicks {
+			t.Errorf("a search begins with %d of %d picks", l.Picks[0].Ranked, before)
+		}
 	}
 }
 

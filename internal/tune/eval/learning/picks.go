@@ -13,9 +13,9 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
-// Try makes so many trials of a kernel: those that first returns for its space, and then what a search chooses. It
-// tells their outcomes, and how many there were.
-type Try func(trials int, first tuner.First, told func(o *tuner.Outcome, n int)) error
+// Try makes so many trials of a kernel: those that its prior begins with, and then what a search chooses. It tells their
+// outcomes, and how many there were, and ends where that is enough.
+type Try func(trials int, prior tuner.PriorOf, told func(o *tuner.Outcome, n int) (enough bool)) error
 
 // PicksRequest asks how fast that is on the device which models chose that have not learned from a kernel.
 type PicksRequest struct {
@@ -24,13 +24,15 @@ type PicksRequest struct {
 	Target *target.Target    // that it is measured on; models may have learned from another
 	Search int               // trials of two searches of the kernel, one without and one with a prior; 0 makes none
 	Prior  int               // configurations that the second begins with
-	Most   int               // picks of a model that are measured where none of the first is near the best
+	Most   int               // trials, the first picks among them, where none of these is near the best
+	// Row is what was measured of the kernel before; nil if nothing was.
+	Row *Live
 	// In does work on a device, and keeps what was tried under a name. Work knows of no trials but its own.
 	In func(ctx context.Context, name string, work func(Try) error) error
 }
 
-// Of each model's ranking so many are measured at first, and Most if none of them is near the best. The
-// fastest of the recordings are measured beside them.
+// Of each model's ranking so many are measured. Where none of them is near the best, a search that begins with them goes
+// on, as a user's does. The fastest of the recordings are measured beside them.
 const (
 	firstPicks   = 10
 	againAsBests = 3
@@ -40,6 +42,9 @@ const (
 func Picks(ctx context.Context, r PicksRequest) (*Live, error) {
 	p := &picks{PicksRequest: r, row: NewLive(r.Kernel), models: map[string]*predict.Model{},
 		ranked: map[string][]predict.Ranked{}}
+	if r.Row != nil {
+		p.row = r.Row
+	}
 	for _, split := range p.splits() {
 		m, err := r.Models.BothWithout(ctx, r.Kernel, split)
 		if err != nil {
@@ -47,14 +52,26 @@ func Picks(ctx context.Context, r PicksRequest) (*Live, error) {
 		}
 		p.models[split.Name] = m
 	}
-	if r.Search > 0 { // before picks are measured: these go on until one is near the best
+	if r.Search > 0 && len(p.row.Searches) == 0 { // what these find may be the best, and the first that is near it counts
 		for _, prior := range []int{0, r.Prior} {
 			if err := p.search(ctx, prior); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return p.row, p.measure(ctx)
+	if len(p.row.Picks) == 0 {
+		if err := p.measure(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for i := range p.row.Picks {
+		if p.row.unfinished(&p.row.Picks[i], r.Most) {
+			if err := p.goOn(ctx, &p.row.Picks[i]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return p.row, nil
 }
 
 // picks is the work on a request.
@@ -70,61 +87,68 @@ func (p *picks) splits() []Split {
 	return slices.DeleteFunc(p.Models.splits(), func(s Split) bool { return p.Models.part(p.Kernel, s) == "" })
 }
 
-// rank returns what a model takes a plan from in the space that is searched.
-func (p *picks) rank(ctx context.Context, split string, call *ir.Call, s schedule.Space) ([]predict.Ranked, error) {
+// in returns the kernel in the space that is searched, and what a model takes a plan from there.
+func (p *picks) in(ctx context.Context, split string, call *ir.Call, s schedule.Space) (
+	*predict.Kernel, []predict.Ranked, error) {
+	k := *p.Kernel.Kernel
+	k.Call, k.Space, k.Target = call, s, p.Target
 	if p.ranked[split] == nil {
-		k := *p.Kernel.Kernel
-		k.Call, k.Space, k.Target = call, s, p.Target
 		list, err := p.models[split].Chosen(ctx, &k)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		p.ranked[split] = list
 	}
-	return p.ranked[split], nil
+	return &k, p.ranked[split], nil
 }
 
-// measure measures the first picks, and more of those models none of whose was near the best.
+// prior returns what a search knows that begins with the first of a model's ranking.
+func (p *picks) prior(split string, first int) tuner.PriorOf {
+	return func(ctx context.Context, call *ir.Call, s schedule.Space) (tuner.Prior, error) {
+		k, ranked, err := p.in(ctx, split, call, s)
+		if err != nil {
+			return tuner.Prior{}, err
+		}
+		return p.models[split].Prior(k, ranked, first), nil
+	}
+}
+
+// measure measures the first picks of all models.
 func (p *picks) measure(ctx context.Context) error {
 	again := p.Kernel.Fastest(againAsBests)
 	seconds := map[string]float64{} // by configuration; 0 could not run
+	n := min(firstPicks, p.Most)
 	return p.In(ctx, p.name("picks"), func(try Try) error {
-		wanted := p.splits()
-		for _, n := range []int{min(firstPicks, p.Most), p.Most} {
-			first := func(ctx context.Context, call *ir.Call, s schedule.Space) ([]schedule.Config, error) {
-				list := slices.Clone(again)
-				for _, split := range wanted {
-					ranked, err := p.rank(ctx, split.Name, call, s)
-					if err != nil {
-						return nil, err
-					}
-					list = append(list, predict.Configs(ranked, n)...)
+		first := func(ctx context.Context, call *ir.Call, s schedule.Space) (tuner.Prior, error) {
+			list := slices.Clone(again)
+			for _, split := range p.splits() {
+				_, ranked, err := p.in(ctx, split.Name, call, s)
+				if err != nil {
+					return tuner.Prior{}, err
 				}
-				return list, nil
+				list = append(list, predict.Configs(ranked, n)...)
 			}
-			err := try(len(again)+n*len(wanted), first, func(o *tuner.Outcome, _ int) {
-				seconds[o.Config] = 0
-				if o.Verdict == verdict.OK {
-					seconds[o.Config] = o.Seconds
-				}
-			})
-			if err != nil {
-				return err
-			}
-			p.fill(again, seconds)
-			wanted = slices.DeleteFunc(slices.Clone(wanted), func(split Split) bool {
-				return p.row.Runs(p.row.Of(split.Name)) < mostRuns
-			})
-			if len(wanted) == 0 || n == p.Most {
-				break
-			}
+			return tuner.Prior{First: list}, nil
 		}
-		return nil
+		err := try(len(again)+n*len(p.splits()), first, func(o *tuner.Outcome, _ int) bool {
+			seconds[o.Config] = secondsOf(o)
+			return false
+		})
+		p.fill(again, seconds, n)
+		return err
 	})
 }
 
+// secondsOf is the time of what was tried; 0 if it could not run.
+func secondsOf(o *tuner.Outcome) float64 {
+	if o.Verdict != verdict.OK {
+		return 0
+	}
+	return o.Seconds
+}
+
 // fill writes what was measured into the row. A model's picks end where one was not measured.
-func (p *picks) fill(again []schedule.Config, seconds map[string]float64) {
+func (p *picks) fill(again []schedule.Config, seconds map[string]float64, n int) {
 	p.row.Recorded = 0
 	for _, c := range again {
 		if s := seconds[c.String()]; s > 0 && (p.row.Recorded == 0 || s < p.row.Recorded) {
@@ -134,7 +158,6 @@ func (p *picks) fill(again []schedule.Config, seconds map[string]float64) {
 	for _, s := range seconds {
 		p.row.Found(s)
 	}
-	p.row.Picks = nil
 	for _, split := range p.splits() {
 		ranked := p.ranked[split.Name]
 		if len(ranked) == 0 {
@@ -145,38 +168,53 @@ func (p *picks) fill(again []schedule.Config, seconds map[string]float64) {
 		if p.models[split.Name].Second != nil {
 			x.Lowered = predict.LoweredCandidates
 		}
-		for _, c := range predict.Configs(ranked, p.Most) {
+		for _, c := range predict.Configs(ranked, n) {
 			s, ok := seconds[c.String()]
 			if !ok {
 				break
 			}
 			x.Seconds = append(x.Seconds, s)
 		}
+		x.Ranked = len(x.Seconds)
 		p.row.Picks = append(p.row.Picks, x)
 	}
+}
+
+// goOn searches on from the first picks of a model, none of which is near the best, until one is.
+func (p *picks) goOn(ctx context.Context, x *LivePicks) error {
+	x.begin()
+	return p.In(ctx, p.name("picks-"+x.Split), func(try Try) error {
+		return try(p.Most, p.prior(x.Split, x.Ranked), func(o *tuner.Outcome, _ int) bool {
+			s := secondsOf(o)
+			p.row.Found(s)
+			isFirst := func(r predict.Ranked) bool { return r.Config.String() == o.Config }
+			if slices.ContainsFunc(p.ranked[x.Split][:x.Ranked], isFirst) { // it was measured beside other models' picks
+				return false
+			}
+			x.Seconds = append(x.Seconds, s)
+			return p.row.share(s) >= nearBest
+		})
+	})
 }
 
 // search searches the kernel as a user would, beginning with some configurations of a model that has not learned from
 // the kernel's stencil.
 func (p *picks) search(ctx context.Context, prior int) error {
 	x := LiveSearch{Prior: prior}
-	suffix, split := "auto", searched.Name
-	var first tuner.First
+	suffix := "auto"
+	var of tuner.PriorOf
 	if prior > 0 {
-		suffix = "prior"
-		first = func(ctx context.Context, call *ir.Call, s schedule.Space) ([]schedule.Config, error) {
-			ranked, err := p.rank(ctx, split, call, s)
-			return predict.Configs(ranked, prior), err
-		}
+		suffix, of = "prior", p.prior(searched.Name, prior)
 	}
 	best := 0.0
 	err := p.In(ctx, p.name(suffix), func(try Try) error {
-		return try(p.Search, first, func(o *tuner.Outcome, n int) {
+		return try(p.Search, of, func(o *tuner.Outcome, n int) bool {
 			x.Trials = n
-			if o.Verdict == verdict.OK && o.Seconds > 0 && (best == 0 || o.Seconds < best) {
-				best = o.Seconds
+			if s := secondsOf(o); s > 0 && (best == 0 || s < best) {
+				best = s
 				x.Steps = append(x.Steps, LiveStep{Trial: n, Seconds: best})
 			}
+			return false
 		})
 	})
 	p.row.Found(best)
