@@ -267,7 +267,7 @@ func TestAutoPromising(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := 0
-	for _, x := range run(strategy, 40, func(p Point) Trial { return Trial{Point: p, Seconds: 1 + float64(p[0])/100} }) {
+	for _, x := range run(strategy, 40, func(p Point) Trial { return Trial{Point: p, Seconds: 1 + float64(p[0])} }) {
 		if is(x.Point) {
 			n++
 		}

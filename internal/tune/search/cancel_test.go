@@ -47,3 +47,31 @@ func TestStrategiesEndWithTheirContext(t *testing.T) {
 		}
 	}
 }
+
+// A context that ends between the results of two points: the second is told to no method any more, and nothing is asked
+// for that would need it.
+func TestContextEndsBeforeResults(t *testing.T) {
+	for _, name := range makersSorted() {
+		ctx, cancel := context.WithCancel(t.Context())
+		s, err := New(name, Problem{Context: ctx, Space: hugeSpace(), Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range 40 {
+			asked := s.Ask(2)
+			if len(asked) == 0 {
+				break
+			}
+			for i, p := range asked {
+				if n >= 20 && i == 1 {
+					cancel()
+				}
+				s.Tell(Trial{Point: p, Seconds: 1e-3 * float64(2+p[2]), Cost: 1})
+			}
+			if n >= 20 && (len(s.Ask(1)) > 0 || len(s.Likely(1)) > 0) {
+				t.Errorf("%s asks for more though its context ended", name)
+			}
+		}
+		cancel()
+	}
+}

@@ -113,8 +113,8 @@ func (s *surrogate) setUnits(logs []float64) {
 // as that of trials whose estimates differ by a factor of 1.4 (docs/performance-log.md, "A model's predictions").
 const slopeWeight = 0.1
 
-// regress fits a line of levels over estimates. Its slope is 0 if there are no estimates, or if they mislead. Few trials
-// say little of it, and less if their estimates are alike: it is near that which estimates of times have then.
+// regress fits a line of levels over estimates. Its slope is 0 if there are no estimates, or if they mislead. Few
+// trials say little of it, and less if their estimates are alike: it is near that which estimates of times have then.
 func (s *surrogate) regress(points []gpCandidate, levels []float64) {
 	s.slope, s.centre = 0, 0
 	n := 0.0

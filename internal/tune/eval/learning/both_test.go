@@ -211,7 +211,9 @@ func TestPicksAfterSearches(t *testing.T) {
 		t.Errorf("%+v", row)
 	}
 	for _, s := range Splits[:2] { // synthetic kernels are not left out as a suite
-		if p := row.Of(s.Name); p == nil || len(p.Seconds) != firstPicks+2 || p.Ranked != firstPicks || row.Runs(p) != firstPicks+2 || p.Lowered != predict.LoweredCandidates {
+		p := row.Of(s.Name)
+		if p == nil || len(p.Seconds) != firstPicks+2 || p.Ranked != firstPicks ||
+			row.Runs(p) != firstPicks+2 || p.Lowered != predict.LoweredCandidates {
 			t.Errorf("without a %s: %+v", s.Name, p)
 		}
 	}

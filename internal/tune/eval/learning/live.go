@@ -35,8 +35,8 @@ type LivePicks struct {
 	Config     string    `json:"first"`
 	Predicted  float64   `json:"predicted"` // the fraction that the first was to have
 	Seconds    []float64 `json:"seconds"`   // 0 could not run
-	// Ranked is how many of these are the first of the ranking. A search that began with them chose the others. It is 0
-	// in rows of before there were such searches: all are of the ranking there.
+	// Ranked is how many of these are the first of the ranking. A search that began with them chose the others. It is
+	// 0 in rows of before there were such searches: all are of the ranking there.
 	Ranked int `json:"ranked,omitempty"`
 }
 
@@ -46,8 +46,8 @@ func (p *LivePicks) begin() {
 	p.Seconds = p.Seconds[:p.Ranked]
 }
 
-// unfinished reports whether none of a model's first picks is near the best, and no search has gone on from them, though
-// one of so many trials is wanted.
+// unfinished reports whether none of a model's first picks is near the best, and no search has gone on from them,
+// though one of so many trials is wanted.
 func (l *Live) unfinished(p *LivePicks, most int) bool {
 	searched := p.Ranked > 0 && len(p.Seconds) > p.Ranked
 	first := *p
@@ -119,10 +119,10 @@ func KeepLive(path string, l *Live) error {
 	return bench.MergeRows(path, liveCommand, []*Live{l}, func(a, b *Live) int { return cmp.Compare(a.Key(), b.Key()) })
 }
 
-// Unmeasured returns the kernels of some programs, nil for all, that have no row yet, none with searches where these are
-// wanted, or one with picks of which so many at most are to be tried and none was near the best. They come in rounds:
-// stencils of which fewer kernels were measured come before others, so that a part of all is like the whole. Kernels that
-// are not alone in their program are left out: what is picked for one is not all of it.
+// Unmeasured returns the kernels of some programs, nil for all, that have no row yet, none with searches where these
+// are wanted, or one that is unfinished where so many trials are. They come in rounds: stencils of which fewer kernels
+// were measured come before others, so that a part of all is like the whole. Kernels that are not alone in their
+// program are left out: what is picked for one is not all of it.
 func Unmeasured(all []*predict.Examples, rows []*Live, programs []string, searches bool, most int) (
 	[][]*predict.Examples, error) {
 	for _, name := range programs {

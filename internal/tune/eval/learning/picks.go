@@ -13,8 +13,8 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
-// Try makes so many trials of a kernel: those that its prior begins with, and then what a search chooses. It tells their
-// outcomes, and how many there were, and ends where that is enough.
+// Try makes so many trials of a kernel: those that its prior begins with, and then what a search chooses. It tells
+// their outcomes, and how many there were, and ends where that is enough.
 type Try func(trials int, prior tuner.PriorOf, told func(o *tuner.Outcome, n int) (enough bool)) error
 
 // PicksRequest asks how fast that is on the device which models chose that have not learned from a kernel.
@@ -31,8 +31,8 @@ type PicksRequest struct {
 	In func(ctx context.Context, name string, work func(Try) error) error
 }
 
-// Of each model's ranking so many are measured. Where none of them is near the best, a search that begins with them goes
-// on, as a user's does. The fastest of the recordings are measured beside them.
+// Of each model's ranking so many are measured. Where none of them is near the best, a search that begins with them
+// goes on, as a user's does. The fastest of the recordings are measured beside them.
 const (
 	firstPicks   = 10
 	againAsBests = 3
@@ -52,7 +52,7 @@ func Picks(ctx context.Context, r PicksRequest) (*Live, error) {
 		}
 		p.models[split.Name] = m
 	}
-	if r.Search > 0 && len(p.row.Searches) == 0 { // what these find may be the best, and the first that is near it counts
+	if r.Search > 0 && len(p.row.Searches) == 0 { // first: what they find may be the best, by which picks are judged
 		for _, prior := range []int{0, r.Prior} {
 			if err := p.search(ctx, prior); err != nil {
 				return nil, err
@@ -187,8 +187,8 @@ func (p *picks) goOn(ctx context.Context, x *LivePicks) error {
 		return try(p.Most, p.prior(x.Split, x.Ranked), func(o *tuner.Outcome, _ int) bool {
 			s := secondsOf(o)
 			p.row.Found(s)
-			isFirst := func(r predict.Ranked) bool { return r.Config.String() == o.Config }
-			if slices.ContainsFunc(p.ranked[x.Split][:x.Ranked], isFirst) { // it was measured beside other models' picks
+			isIt := func(r predict.Ranked) bool { return r.Config.String() == o.Config }
+			if slices.ContainsFunc(p.ranked[x.Split][:x.Ranked], isIt) { // it was measured beside others' picks
 				return false
 			}
 			x.Seconds = append(x.Seconds, s)
