@@ -81,9 +81,9 @@ const (
 )
 
 // inFlight is how many configurations may be asked for and not told: enough to keep compilers busy while one takes
-// long, and few enough for a strategy to learn from the last. It grows with the number of trials, since each teaches less. A
-// search that is likely to be short has few, or it would learn from none. The number is the same on every machine, so
-// that a search can be resumed anywhere.
+// long, and few enough for a strategy to learn from the last. It grows with the number of trials, since each teaches
+// less. A search that is likely to be short has few, or it would learn from none. The number is the same on every
+// machine, so that a search can be resumed anywhere.
 func (k *kernelSearch) inFlight(told int) int {
 	switch {
 	case k.about.Shared && k.call.iterations != nil:
