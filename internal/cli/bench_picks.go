@@ -21,7 +21,7 @@ type benchPicks struct {
 	Program      []string `help:"Only the kernels of these programs." placeholder:"NAME"`
 	Search       int      `help:"Also search each kernel with so many trials, without and with a prior." placeholder:"TRIALS"`
 	Prior        int      `default:"10" help:"Configurations of a model that the second search begins with. Default: 10." placeholder:"N"`
-	Most         int      `default:"50" help:"Trials of a search that goes on from the first ten picks of a model, these among them, where none of them is near the best. Default: 50." placeholder:"N"`
+	Most         int      `default:"50" help:"Where none of a model's first ten picks is near the best, a search goes on up to so many trials, these ten among them. Default: 50." placeholder:"N"`
 	From         string   `help:"The device whose recordings are learned from: a part of its name. Default: the one that is measured on." placeholder:"NAME"`
 	heldOutFlags `embed:""`
 	sliceFlags   `embed:""`
@@ -43,8 +43,8 @@ func (c *benchPicks) Run(a *app) error {
 		return usage("--search %d: a number of trials is positive", c.Search)
 	case c.Prior < 1:
 		return usage("--prior %d: a number of configurations is positive", c.Prior)
-	case c.Most < 1 || c.Most > learning.MostPicks:
-		return usage("--most %d: a number of trials is from 1 to %d", c.Most, learning.MostPicks)
+	case c.Most < 1 || c.Most > learning.MostTrials:
+		return usage("--most %d: a number of trials is from 1 to %d", c.Most, learning.MostTrials)
 	}
 	if err := c.check(); err != nil {
 		return err
@@ -93,7 +93,11 @@ func (c *benchPicks) Run(a *app) error {
 			return nil
 		}
 		began := time.Now()
-		l, err := c.measure(a, d, models, k, learning.RowOf(k, rows))
+		row := learning.RowOf(k, rows)
+		if row != nil && row.Driver != on.Driver { // its times are of another one
+			row = nil
+		}
+		l, err := c.measure(a, d, models, k, row)
 		switch {
 		case err != nil && a.ctx.Err() != nil:
 			return failf(exitInterrupted, "interrupted: %d of %d kernels were measured, and the same command goes on",

@@ -147,9 +147,9 @@ func TestTunePrior(t *testing.T) {
 			t.Fatalf("%s begins with %v, %v", c.ID(), first, err)
 		}
 		k := &predict.Kernel{Bound: j.Bound, Call: j.Bound.Program.Calls[i], Space: c.Space, Target: j.Device.Target}
-		for i, want := range m.Predict(k, prior.Promising) {
-			if got := prior.Predict(prior.Promising[i]); got != want || i < n && !prior.Promising[i].Equal(first[i]) {
-				t.Errorf("%s is promising, and is predicted to have %g, not %g", prior.Promising[i], got, want)
+		for i, want := range m.Predict(k, prior.Candidates) {
+			if got := prior.Predict(prior.Candidates[i]); got != want || i < n && !prior.Candidates[i].Equal(first[i]) {
+				t.Errorf("%s is predicted to have %g, not %g", prior.Candidates[i], got, want)
 			}
 		}
 		for n, x := range first {

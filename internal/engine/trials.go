@@ -58,11 +58,11 @@ func Trials(ctx context.Context, r TrialsRequest, work func(Try) error) error {
 		t, err := Tune(ctx, TuneRequest{
 			Options: o, Device: r.Device, Store: s, NoHints: true, Own: true, Commit: r.Commit,
 		})
-		if errors.Is(context.Cause(ctx), errEnough) {
-			return nil
-		}
 		if err == nil && t.Interrupted {
 			err = context.Cause(ctx)
+		}
+		if errors.Is(context.Cause(ctx), errEnough) && (errors.Is(err, errEnough) || errors.Is(err, context.Canceled)) {
+			return nil
 		}
 		return err
 	})

@@ -194,7 +194,10 @@ func (r *TuneRequest) begin() (*predict.Model, error) {
 		k := *own[0]
 		k.Space = s
 		ranked, err := m.Chosen(ctx, &k)
-		return m.Prior(&k, ranked, n), err
+		if err != nil {
+			return tuner.Prior{}, err
+		}
+		return m.Prior(&k, ranked, n), nil
 	}
 	return m, nil
 }

@@ -30,7 +30,7 @@ var screens = []struct{ trees, most int }{{20, math.MaxInt}, {60, 2500}, {math.M
 
 const (
 	finalists = 1000 // candidates that all trees are asked about
-	withNeeds = 300  // those of which is predicted what they take: nobody looks further
+	regarded  = 300  // those that are looked at: of them is predicted what they take, and searches choose from them
 )
 
 // ranked are the candidates that are ranked: the seeds of the kernel's families are among them. That all processors
@@ -61,7 +61,7 @@ func (m *Model) RankOf(k *Kernel, candidates []schedule.Config) []Ranked {
 	for i, x := range order {
 		ranked[i] = Ranked{Config: candidates[x.index], Fraction: x.fraction, Alone: x.fraction}
 	}
-	first := ranked[:min(withNeeds, len(ranked))]
+	first := ranked[:min(regarded, len(ranked))]
 	if m.Resources != nil {
 		width := len(m.Features) - len(program)
 		var own []float64
@@ -79,27 +79,25 @@ func (m *Model) RankOf(k *Kernel, candidates []schedule.Config) []Ranked {
 
 // Predict returns what configurations of a kernel are predicted to have of the fastest speed, by the first level.
 func (m *Model) Predict(k *Kernel, list []schedule.Config) []float64 {
-	program, of := k.describe()
-	speed := m.Speed.Given(program)
+	predict := m.predictor(k)
 	out := make([]float64, len(list))
 	for i, c := range list {
-		out[i] = min(1, max(0, speed.Predict(of.Of(c))))
+		out[i] = predict(c)
 	}
 	return out
 }
 
-// promising are so many of a ranking that a search chooses among them, too.
-const promising = 300
-
-// Prior is what a search of a kernel is to know: it begins with the first of a ranking.
-func (m *Model) Prior(k *Kernel, ranked []Ranked, first int) tuner.Prior {
+// predictor returns a function that predicts what a configuration of a kernel has of the fastest speed.
+func (m *Model) predictor(k *Kernel) func(schedule.Config) float64 {
 	program, of := k.describe()
 	speed := m.Speed.Given(program)
-	return tuner.Prior{
-		First:     Configs(ranked, first),
-		Promising: Configs(ranked, promising),
-		Predict:   func(c schedule.Config) float64 { return min(1, max(0, speed.Predict(of.Of(c)))) },
-	}
+	return func(c schedule.Config) float64 { return min(1, max(0, speed.Predict(of.Of(c)))) }
+}
+
+// Prior is what a search of a kernel is to know. It begins with the first of a ranking. What it estimates by is the
+// first level alone: nothing is lowered for each point that a search looks at.
+func (m *Model) Prior(k *Kernel, ranked []Ranked, first int) tuner.Prior {
+	return tuner.Prior{First: Configs(ranked, first), Candidates: Configs(ranked, regarded), Predict: m.predictor(k)}
 }
 
 // order orders configurations, and returns the features of those that are left at the end: all but the program's.

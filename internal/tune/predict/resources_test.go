@@ -42,7 +42,7 @@ func TestResources(t *testing.T) {
 		t.Errorf("registers are %.1f off, of %.1f; %d of %d spills are judged rightly", off/float64(len(unseen.Trials)),
 			spread/float64(len(unseen.Trials)), right, len(unseen.Trials))
 	}
-	first := m.Rank(unseen.Kernel)[:withNeeds]
+	first := m.Rank(unseen.Kernel)[:regarded]
 	spill := func(r Ranked) bool { return r.Needs.MaySpill() }
 	if i := slices.IndexFunc(first, spill); i >= 0 && slices.ContainsFunc(first[i:], func(r Ranked) bool {
 		return !spill(r)

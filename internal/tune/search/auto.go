@@ -37,7 +37,7 @@ func newAuto(p Problem, _ string) (Strategy, error) {
 	if p.Budget > 0 {
 		first = min(first, max(p.Budget/4, autoFirst))
 	}
-	if len(p.Known)+len(p.First) >= autoOpenings { // these open the space
+	if len(p.Known)+len(p.First) >= autoOpenings { // these open the space, and families they leave out are no loss
 		first, a.randomOpenings = 0, 0
 	}
 	for _, p := range g.openings(first) {
@@ -354,7 +354,7 @@ func (a *gaussian) rebuild() {
 	for i := range a.pool {
 		a.addToModels(a.pool[i].features)
 	}
-	for _, p := range a.Promising {
+	for _, p := range a.Candidates {
 		a.offer(p)
 	}
 	a.fill(trials)
@@ -410,7 +410,7 @@ func (a *gaussian) fill(trials []Trial) {
 		return
 	}
 	if a.count.IsInt64() && a.count.Int64() <= autoWhole {
-		a.screen(trials, (autoPool-len(a.pool))/autoScreened)
+		a.screen(trials, max(0, autoPool-len(a.pool))/autoScreened)
 	}
 	for range autoPool - len(a.pool) {
 		if a.ended() {

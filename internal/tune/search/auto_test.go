@@ -238,9 +238,9 @@ func BenchmarkScreening(b *testing.B) {
 	b.ReportMetric(b.Elapsed().Seconds()*1e3/float64(trials*b.N), "ms/trial")
 }
 
-// TestAutoPromising: points that are expected to be fast are chosen from though the space is far too large to come upon
-// them, and though nothing near them was tried.
-func TestAutoPromising(t *testing.T) {
+// TestAutoCandidates: points that are expected to be fast are chosen from though the space is far too large to come
+// upon them, and though nothing near them was tried.
+func TestAutoCandidates(t *testing.T) {
 	s := terrain()
 	all := slices.Collect(func(yield func(Point) bool) {
 		for p := range s.All() {
@@ -252,11 +252,11 @@ func TestAutoPromising(t *testing.T) {
 	if len(all) <= autoWhole {
 		t.Fatalf("%d points are few", len(all))
 	}
-	promising := []Point{all[len(all)/3], all[len(all)/2], all[len(all)/5]}
+	fast := []Point{all[len(all)/3], all[len(all)/2], all[len(all)/5]}
 	is := func(p Point) bool {
-		return slices.ContainsFunc(promising, func(q Point) bool { return slices.Equal(p, q) })
+		return slices.ContainsFunc(fast, func(q Point) bool { return slices.Equal(p, q) })
 	}
-	strategy, err := New("auto", Problem{Space: s, Seed: 3, Promising: promising,
+	strategy, err := New("auto", Problem{Space: s, Seed: 3, Candidates: fast,
 		Estimate: func(p Point) (float64, bool) {
 			if is(p) {
 				return 0.5, true
@@ -273,11 +273,14 @@ func TestAutoPromising(t *testing.T) {
 		}
 	}
 	if n == 0 {
-		t.Error("none of the promising points is tried")
+		t.Error("none of the candidates is tried")
 	}
-	for _, p := range promising {
-		forests := strategy.(*methodStrategy).method.(*auto).forests
-		if forests.fresh(p) && !forests.everPooled[p.Key()] {
+	for _, p := range fast {
+		x := strategy.(*methodStrategy).method.(*auto)
+		if x.gaussian.fresh(p) && !x.pooled[p.Key()] {
+			t.Errorf("the Gaussian process does not choose from %s", s.Text(p))
+		}
+		if x.forests.fresh(p) && !x.forests.everPooled[p.Key()] {
 			t.Errorf("forests do not choose from %s", s.Text(p))
 		}
 	}

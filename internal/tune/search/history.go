@@ -57,7 +57,7 @@ func newHistory(p Problem) *history {
 
 // ended reports whether the search has been ended from outside. Long computations check it and stop halfway:
 // nothing is asked for after that.
-func (m *history) ended() bool { return m.Context != nil && m.Context.Err() != nil }
+func (p *Problem) ended() bool { return p.Context != nil && p.Context.Err() != nil }
 
 // memoized computes the estimate of each point once.
 func memoized(estimate func(Point) (float64, bool)) func(Point) (float64, bool) {

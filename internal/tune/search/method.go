@@ -20,7 +20,7 @@ type methodStrategy struct {
 
 func (a *methodStrategy) Ask(n int) []Point {
 	var list []Point
-	for len(list) < n && !a.empty && !a.ended() { // a method that has ended was not told of all
+	for len(list) < n && !a.empty && !a.ended() { // after the end Tell reaches no method
 		p, ok := a.method.next()
 		if !ok || a.ended() {
 			break

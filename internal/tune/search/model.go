@@ -179,8 +179,10 @@ func (o *modelled) fill() {
 			}
 		}
 	}
-	for _, p := range o.Promising {
-		o.offer(p)
+	if len(o.everPooled) == 0 {
+		for _, p := range o.Candidates {
+			o.offer(p)
+		}
 	}
 	for range min(poolStep, maxPool-len(o.pool)) {
 		o.offer(o.Space.Draw(o.rng))

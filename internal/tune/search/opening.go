@@ -5,7 +5,7 @@ import "slices"
 // poolPerPoint is the number of points that are estimated for each one that is chosen by its estimate.
 const poolPerPoint = 8
 
-// openings returns points to begin with: those that were good elsewhere, and up to n others. The others are
+// openings returns points to begin with: those that were good elsewhere, and up to n others, 0 for none. The others are
 // defaults, the best estimated of a random pool, and random points, in case the estimate is wrong.
 func (m *history) openings(n int) []Point {
 	q := queue{history: m}
@@ -17,10 +17,12 @@ func (m *history) openings(n int) []Point {
 		}
 	}
 	add(m.Good, len(m.Good))
-	n += len(q.waiting)
-	add(m.Space.Starts(), max(n/4, 1))
-	if m.Estimate != nil && !m.empty {
-		add(m.estimated(poolPerPoint*n), (n-len(q.waiting)+1)/2)
+	if n > 0 {
+		n += len(q.waiting)
+		add(m.Space.Starts(), max(n/4, 1))
+		if m.Estimate != nil && !m.empty {
+			add(m.estimated(poolPerPoint*n), (n-len(q.waiting)+1)/2)
+		}
 	}
 	for len(q.waiting) < n {
 		p, ok := m.pick()

@@ -18,17 +18,18 @@ func (p *Problem) first() []Point {
 	return list
 }
 
-// after is a list of points before another strategy, which is told their results.
-type after struct {
+// preceded is a strategy that a list of points comes before. It is told their results.
+type preceded struct {
 	Strategy
-	list   []Point // that were not asked for yet
-	untold int     // points of the list without a result
+	problem Problem
+	list    []Point // that were not asked for yet
+	untold  int     // points of the list without a result
 }
 
 // Ask implements Strategy. The other strategy is not asked before it knows all of the list: it might ask for a point
 // that is in flight.
-func (a *after) Ask(n int) []Point {
-	if a.untold == 0 {
+func (a *preceded) Ask(n int) []Point {
+	if a.untold == 0 || a.problem.ended() {
 		return a.Strategy.Ask(n)
 	}
 	n = min(n, len(a.list))
@@ -38,7 +39,7 @@ func (a *after) Ask(n int) []Point {
 }
 
 // Tell implements Strategy.
-func (a *after) Tell(t Trial) {
+func (a *preceded) Tell(t Trial) {
 	if a.untold > 0 {
 		a.untold--
 	}
@@ -46,8 +47,8 @@ func (a *after) Tell(t Trial) {
 }
 
 // Likely implements Strategy.
-func (a *after) Likely(n int) []Point {
-	if a.untold == 0 {
+func (a *preceded) Likely(n int) []Point {
+	if a.untold == 0 || a.problem.ended() {
 		return a.Strategy.Likely(n)
 	}
 	return slices.Clone(a.list[:min(n, len(a.list))])

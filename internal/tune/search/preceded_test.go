@@ -83,8 +83,8 @@ func TestFirstOpensTheSpace(t *testing.T) {
 	for _, p := range asked {
 		a.Tell(trial(p))
 	}
-	x := a.(*after).Strategy.(*methodStrategy).method.(*auto)
-	if x.randomOpenings > 0 || len(x.waiting) > 1 { // one default is an opening of any search
+	x := a.(*preceded).Strategy.(*methodStrategy).method.(*auto)
+	if x.randomOpenings > 0 || len(x.waiting) > 0 {
 		t.Errorf("%d points and %d at random open a space that is open", len(x.waiting), x.randomOpenings)
 	}
 }

@@ -230,3 +230,34 @@ func TestLevels(t *testing.T) {
 		t.Errorf("levels %v %v %v %v", s.level(1), s.level(2), s.level(900), s.level(9000))
 	}
 }
+
+// The slope of levels over estimates is that of times until trials tell it; estimates that mislead come to nothing, and
+// an estimate of 1 is one.
+func TestSlope(t *testing.T) {
+	s := newSurrogate(nil)
+	s.spread = 0.5
+	slope := func(levels, estimates []float64) float64 {
+		points := make([]gpCandidate, len(levels))
+		for i := range points {
+			points[i].estimate = math.Log(estimates[i])
+		}
+		s.regress(points, levels)
+		return s.slope
+	}
+	if x := slope([]float64{0.3}, []float64{1}); x != 2 {
+		t.Errorf("after one trial the slope is %g", x)
+	}
+	if x := slope([]float64{0, 1, 2}, []float64{2, 2, 2}); x != 2 {
+		t.Errorf("after trials of one estimate it is %g", x)
+	}
+	steep := slope([]float64{0, 4 * math.Ln2, 8 * math.Ln2}, []float64{1, 2, 4})
+	if steep < 3.5 || steep > 4 {
+		t.Errorf("levels that rise four times as much as estimates have the slope %g", steep)
+	}
+	if x := slope([]float64{2, 1, 0}, []float64{1, 4, 16}); x != 0 {
+		t.Errorf("estimates that mislead have the slope %g", x)
+	}
+	if x := slope([]float64{2, 1, 0}, []float64{math.NaN(), math.NaN(), math.NaN()}); x != 0 {
+		t.Errorf("no estimates have the slope %g", x)
+	}
+}

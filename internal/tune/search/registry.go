@@ -66,6 +66,7 @@ func New(name string, p Problem) (Strategy, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.First = p.first()
 	s, err := e.make(p, arg)
 	if err != nil {
 		var bad *SpecError
@@ -77,8 +78,8 @@ func New(name string, p Problem) (Strategy, error) {
 	for _, t := range p.Known {
 		s.Tell(t)
 	}
-	if first := p.first(); len(first) > 0 {
-		s = &after{Strategy: s, list: first, untold: len(first)}
+	if len(p.First) > 0 {
+		s = &preceded{Strategy: s, problem: p, list: p.First, untold: len(p.First)}
 	}
 	return s, nil
 }

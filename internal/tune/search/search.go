@@ -103,11 +103,11 @@ type Problem struct {
 	// Estimate predicts the relative time of a point without running it; smaller is faster. False means that the
 	// point will hardly run or be fast: it is deferred until nothing better is left. Nil if nothing is known.
 	Estimate func(Point) (float64, bool)
-	// First are asked for before any that a strategy chooses, each once, unless they are Known.
+	// First are points of Space that are asked for before any that a strategy chooses, unless they are Known.
 	First []Point
-	// Promising are points that are expected to be fast, the first the fastest: strategies that choose among few points
-	// of a large space have them among these.
-	Promising []Point
+	// Candidates are points of Space that are expected to be fast. Strategies choose from few points of a large space:
+	// these are among them.
+	Candidates []Point
 	// Good lists points that were good for similar problems, the best first.
 	Good []Point
 	// Known are trials of this space that were made before: the strategy goes on from them as if it had asked for them.

@@ -109,12 +109,12 @@ func (s *surrogate) setUnits(logs []float64) {
 	s.spread = max(math.Sqrt(sum/float64(len(half))), 1e-3)
 }
 
-// slopeWeight is how much the slope of levels over estimates is that which estimates mean, before trials tell: as much
-// as that of trials whose estimates differ by a factor of 1.4 (docs/performance-log.md, "A model's predictions").
+// slopeWeight is what 1/spread counts as the slope of levels over estimates, which is that of times: as a trial whose
+// estimate is 1.4 times the mean (docs/performance-log.md, "A model's predictions").
 const slopeWeight = 0.1
 
-// regress fits a line of levels over estimates. Its slope is 0 if there are no estimates, or if they mislead. Few
-// trials say little of it, and less if their estimates are alike: it is near that which estimates of times have then.
+// regress fits a line of levels over estimates. Its slope is 0 if there are no estimates, or if they mislead. With
+// few trials, or with estimates that are alike, it is near 1/spread: a time is as many times longer as its estimate.
 func (s *surrogate) regress(points []gpCandidate, levels []float64) {
 	s.slope, s.centre = 0, 0
 	n := 0.0

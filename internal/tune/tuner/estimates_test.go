@@ -147,7 +147,7 @@ func TestNoEstimate(t *testing.T) {
 func TestEstimatesOfModel(t *testing.T) {
 	s, choice := kernelOnGPU(t, cube)
 	fast := choice.Space.Sample(rand.New(rand.NewPCG(1, 1)), 3)
-	prior := Prior{First: fast[:1], Promising: fast, Predict: func(c schedule.Config) float64 {
+	prior := Prior{First: fast[:1], Candidates: fast, Predict: func(c schedule.Config) float64 {
 		if i := slices.IndexFunc(fast, c.Equal); i >= 0 {
 			return 0.5 + 0.1*float64(i)
 		}
@@ -155,6 +155,11 @@ func TestEstimatesOfModel(t *testing.T) {
 	}}
 	k := &kernelSearch{tuning: &tuning{subject: s, opts: Options{}}, call: s.calls[0], space: search.Of(choice.Space),
 		prior: prior}
+	seeds := len(choice.Space.SeedConfigs())
+	if n := len(k.good()); n != seeds {
+		t.Errorf("one pick takes the place of %d seeds", seeds-n)
+	}
+	k.prior.First = slices.Repeat(fast[:1], seeds)
 	estimate := k.estimates()
 	for i, p := range k.points(fast) {
 		if time, soon := estimate(p); !soon || time != 1/(0.5+0.1*float64(i)) {
@@ -171,6 +176,10 @@ func TestEstimatesOfModel(t *testing.T) {
 	if n := len(k.good()); n > 0 {
 		t.Errorf("%d seeds are points to begin with", n)
 	}
+	if k.opts.Strategy = "local"; len(k.good()) != seeds {
+		t.Error("a strategy that knows no predictions has no seeds")
+	}
+	k.opts.Strategy = ""
 	if err := k.setStrategy(t.Context(), estimate, 50); err != nil {
 		t.Fatal(err)
 	}
@@ -179,20 +188,24 @@ func TestEstimatesOfModel(t *testing.T) {
 	}
 }
 
-// A search of few trials has few in flight, so that it learns from most, but for those that come first in any case.
+// A short search that goes on from a prior has few in flight, so that most of it learns from what was measured.
 func TestFewInFlight(t *testing.T) {
-	in := func(trials, first, told int) int {
-		subject, choice := kernelOnGPU(t, cube)
-		k := &kernelSearch{tuning: &tuning{subject: subject, opts: Options{Trials: trials}}, call: subject.calls[0],
-			space: search.Of(choice.Space), prior: Prior{First: make([]schedule.Config, first)}}
-		return k.inFlight(told)
-	}
-	for _, c := range []struct{ trials, first, told, want int }{
-		{50, 10, 0, 32}, {50, 10, 9, 33}, {50, 10, 10, 6}, {8, 0, 0, 4}, {300, 0, 0, 32}, {2000, 0, 0, 32},
-		{2000, 0, 1600, 128}, {300, 0, 200, 37}, {0, 0, 100, 44},
+	subject, choice := kernelOnGPU(t, cube)
+	predict := func(schedule.Config) float64 { return 1 }
+	for _, c := range []struct {
+		likely  int
+		predict func(schedule.Config) float64
+		told    int
+		want    int
+	}{
+		{50, predict, 0, 6}, {50, predict, 40, 6}, {8, predict, 0, 4}, {300, predict, 0, 32}, {300, predict, 200, 37},
+		{2000, predict, 0, 32}, {2000, predict, 1600, 128}, {0, predict, 100, 44}, {50, nil, 0, 32}, {50, nil, 40, 37},
 	} {
-		if got := in(c.trials, c.first, c.told); got != c.want {
-			t.Errorf("%d trials, %d first, %d told: %d in flight, not %d", c.trials, c.first, c.told, got, c.want)
+		k := &kernelSearch{tuning: &tuning{subject: subject}, call: subject.calls[0], likely: c.likely,
+			space: search.Of(choice.Space), prior: Prior{Predict: c.predict}}
+		if got := k.inFlight(c.told); got != c.want {
+			t.Errorf("%d likely trials, predicted %v, %d told: %d in flight, not %d", c.likely, c.predict != nil,
+				c.told, got, c.want)
 		}
 	}
 }

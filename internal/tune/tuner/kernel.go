@@ -31,7 +31,8 @@ type kernelSearch struct {
 	starts         []schedule.Config  // configurations that the search starts with
 	known          []search.Trial     // that the strategy is told of before it begins
 	model          *estimate.Model    // of its configurations' times; nil if nothing is known
-	prior          Prior              // in its whole space
+	prior          Prior              // what was known of its whole space
+	likely         int                // trials that its strategy plans for
 	idle           []schedule.Role    // of parameters that change nothing, and have their defaults
 	cancelStrategy context.CancelFunc // ends the strategy's computations
 
@@ -76,14 +77,17 @@ const (
 	inFlightSpans   = 2 // of several iterations, where compilers take the time of the device
 	inFlightAtFirst = 32
 	inFlightAtMost  = 128
-	inFlightOfFew   = 4
-	trialsPerSlot   = 8 // trials for one in flight: of all that are likely, and that were told for one more
+	trialsPerSlot   = 8 // trials that were told for one more in flight
+	// A strategy that goes on from a prior has one of so many that are likely in flight, but leastInFlight.
+	likelyPerSlot = 8
+	leastInFlight = 4
 )
 
 // inFlight is how many configurations may be asked for and not told: enough to keep compilers busy while one takes
 // long, and few enough for a strategy to learn from the last. It grows with the number of trials, since each teaches
-// less. A search that is likely to be short has few, or it would learn from none. The number is the same on every
-// machine, so that a search can be resumed anywhere.
+// less. A short search with a prior has few, so that most of it learns from what was measured: the first picks of a
+// model are what it knows beforehand. The number is the same on every machine, so that a search can be resumed
+// anywhere.
 func (k *kernelSearch) inFlight(told int) int {
 	switch {
 	case k.about.Shared && k.call.iterations != nil:
@@ -92,8 +96,8 @@ func (k *kernelSearch) inFlight(told int) int {
 		return inFlightShared
 	}
 	n := min(inFlightAtFirst+told/trialsPerSlot, inFlightAtMost)
-	if likely := k.likelyTrials(); likely > 0 && told >= len(k.prior.First) { // before, nothing is learned
-		n = min(n, max(inFlightOfFew, likely/trialsPerSlot))
+	if k.prior.Predict != nil && k.likely > 0 {
+		n = min(n, max(leastInFlight, k.likely/likelyPerSlot))
 	}
 	return n
 }

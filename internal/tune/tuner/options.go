@@ -14,10 +14,10 @@ import (
 
 // Prior is what is known of a kernel's configurations before any of them is tried.
 type Prior struct {
-	First     []schedule.Config // are tried before a strategy chooses any
-	Promising []schedule.Config // are expected to be fast, the first the fastest: a strategy chooses among them, too
-	// Predict returns what a configuration is expected to have of the fastest speed. It takes the place of estimates,
-	// and of the seeds that a search begins with. Nil if nothing is expected.
+	First      []schedule.Config // are tried before a strategy chooses any
+	Candidates []schedule.Config // are expected to be fast: a strategy chooses from them, too
+	// Predict returns what a configuration is expected to have of the fastest speed. It takes the place of estimates.
+	// Several goroutines may call it. Nil if nothing is expected.
 	Predict func(schedule.Config) float64
 }
 

@@ -239,10 +239,10 @@ func (t *tuning) search(ctx context.Context, c lower.Choice, usual schedule.Plan
 	case n.IsInt64() && n.Int64() == 1:
 		return nil, nil
 	}
-	if t.opts.PriorOf != nil && k.call.iterations == nil {
+	if t.opts.PriorOf != nil {
 		var err error
 		k.prior, err = t.opts.PriorOf(ctx, k.call.ir, k.space.Schedule())
-		if err != nil && ctx.Err() == nil { // else the search ends without a trial, as one that is interrupted later
+		if err != nil && ctx.Err() == nil { // a search that is interrupted has no prior, and ends without a trial
 			return nil, err
 		}
 	}
@@ -257,8 +257,9 @@ func (k *kernelSearch) setStrategy(ctx context.Context, estimate func(search.Poi
 	problem := search.Problem{
 		Context: within, Space: k.space, Seed: k.opts.Seed + k.runs, Budget: likely, Sizes: k.sizes(),
 		Estimate: estimate, Good: k.good(), Known: k.known,
-		First: k.points(k.prior.First), Promising: k.points(k.prior.Promising),
+		First: k.points(k.prior.First), Candidates: k.points(k.prior.Candidates),
 	}
+	k.likely = likely
 	var err error
 	k.strategy, err = search.New(k.strategyName(), problem)
 	if err != nil && k.call.iterations != nil { // it may name parameters that only other kernels have
@@ -309,9 +310,9 @@ func (k *kernelSearch) good() []search.Point {
 	}
 	add(k.starts, len(k.starts))
 	add(k.opts.Good, mostGood)
-	if k.prior.Predict == nil { // else they were ranked with all others
-		seeds := k.space.Schedule().SeedConfigs()
-		add(seeds, len(seeds))
+	seeds := k.space.Schedule().SeedConfigs()
+	if k.prior.Predict == nil || k.strategyName() != usualStrategy || len(k.prior.First) < len(seeds) {
+		add(seeds, len(seeds)) // otherwise what a model chose takes their place, which has ranked them, too
 	}
 	return list
 }

@@ -186,7 +186,7 @@ func TestPicksAfterSearches(t *testing.T) {
 				if !strings.Contains(name, "-picks-") {
 					return nil
 				}
-				if known.Predict == nil || len(known.Promising) < len(list) || !known.Promising[0].Equal(list[0]) {
+				if known.Predict == nil || len(known.Candidates) < len(list) || !known.Candidates[0].Equal(list[0]) {
 					t.Errorf("a search goes on that does not know the ranking: %+v", known)
 				}
 				if told(&tuner.Outcome{Config: "refused", Verdict: verdict.Crash}, trials-1) {
@@ -219,5 +219,68 @@ func TestPicksAfterSearches(t *testing.T) {
 	}
 	if len(row.Picks) != 2 {
 		t.Errorf("%d models picked", len(row.Picks))
+	}
+}
+
+// A row of before searches went on keeps its first picks, and what was measured further down the ranking is dropped.
+// Picks of another model are measured anew, and those of a part that is not left out any more stay as they are.
+func TestPicksGoOn(t *testing.T) {
+	h := onGPU(t, "star-zy-r1", "star-zy-r2", "dense-zy-r1")
+	e := h.All[0]
+	var names []string
+	in := func(ctx context.Context, name string, work func(Try) error) error {
+		names = append(names, name[strings.Index(name, "-picks"):])
+		return work(func(trials int, prior tuner.PriorOf, told func(*tuner.Outcome, int) bool) error {
+			known, err := prior(ctx, e.Call, e.Space)
+			if err != nil {
+				return err
+			}
+			for i, c := range known.First {
+				told(&tuner.Outcome{Config: c.String(), Verdict: verdict.OK, Seconds: 1}, i+1)
+			}
+			if strings.Contains(name, "-picks-") {
+				told(&tuner.Outcome{Config: "slow", Verdict: verdict.OK, Seconds: 2}, trials-2)
+				told(&tuner.Outcome{Config: "near the best", Verdict: verdict.OK, Seconds: 0.51}, trials-1)
+				told(&tuner.Outcome{Config: "too late", Verdict: verdict.OK, Seconds: 0.52}, trials)
+			}
+			return nil
+		})
+	}
+	m, err := h.BothWithout(t.Context(), e, Splits[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	ranked, err := m.Chosen(t.Context(), e.Kernel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ first, names string }{
+		{ranked[0].Config.String(), "-picks-stencil"}, {"family=gone", "-picks-stencil -picks"},
+	} {
+		old := NewLive(e)
+		old.Found(0.5)
+		for _, split := range []string{"stencil", "gone"} {
+			p := LivePicks{Split: split, Config: c.first, Seconds: slices.Repeat([]float64{3}, 50)}
+			old.Picks = append(old.Picks, p)
+		}
+		names = nil
+		row, err := Picks(t.Context(), PicksRequest{Models: h, Kernel: e, Target: e.Target, Most: 50, Row: old, In: in})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := strings.Join(names, " "); !strings.HasPrefix(text, c.names) {
+			t.Fatalf("of a row with %s: %s", c.first, text)
+		}
+		x := row.Of("stencil")
+		if x.Ranked != firstPicks || len(x.Seconds) != firstPicks+2 || row.Runs(x) != firstPicks+2 || row.Best != 0.5 {
+			t.Errorf("of a row with %s: %+v", c.first, row)
+		}
+		if first, gone := x.Seconds[0], row.Of("gone"); c.first == "family=gone" {
+			if first != 1 || gone != nil {
+				t.Errorf("what another model picked is still there: %+v", row)
+			}
+		} else if first != 3 || len(gone.Seconds) != 50 {
+			t.Errorf("what was measured is lost: %+v", row)
+		}
 	}
 }

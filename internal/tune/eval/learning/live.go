@@ -40,19 +40,28 @@ type LivePicks struct {
 	Ranked int `json:"ranked,omitempty"`
 }
 
-// begin leaves the first picks alone, for a search to begin with.
-func (p *LivePicks) begin() {
+// keepFirst keeps the first picks alone, for a search to begin with.
+func (p *LivePicks) keepFirst() {
 	p.Ranked = min(firstPicks, len(p.Seconds))
 	p.Seconds = p.Seconds[:p.Ranked]
 }
 
-// unfinished reports whether none of a model's first picks is near the best, and no search has gone on from them,
-// though one of so many trials is wanted.
+// unfinished reports whether none of a model's first picks is near the best, nor what a search found from there, though
+// it may try so many.
 func (l *Live) unfinished(p *LivePicks, most int) bool {
-	searched := p.Ranked > 0 && len(p.Seconds) > p.Ranked
-	first := *p
-	first.begin()
-	return most > firstPicks && !searched && l.Runs(&first) == mostRuns
+	if len(p.Seconds) == 0 {
+		return false
+	}
+	tried := *p
+	if p.Ranked == 0 { // all are of the ranking
+		tried.keepFirst()
+	}
+	return l.Runs(&tried) == mostRuns && len(tried.Seconds) < most
+}
+
+// anyUnfinished is unfinished for the picks of any model.
+func (l *Live) anyUnfinished(most int) bool {
+	return slices.ContainsFunc(l.Picks, func(p LivePicks) bool { return l.unfinished(&p, most) })
 }
 
 // LiveSearch is a search of a kernel.
@@ -66,11 +75,6 @@ type LiveSearch struct {
 type LiveStep struct {
 	Trial   int     `json:"trial"`
 	Seconds float64 `json:"seconds"`
-}
-
-// anyUnfinished is unfinished for the picks of any model.
-func (l *Live) anyUnfinished(most int) bool {
-	return slices.ContainsFunc(l.Picks, func(p LivePicks) bool { return l.unfinished(&p, most) })
 }
 
 // Key names the kernel.
@@ -200,7 +204,8 @@ func (l *Live) first(p *LivePicks) float64 {
 	return predict.FirstToRun(shares)
 }
 
-// Runs counts the picks until one is near the best: mostRuns if none of those that were measured is.
+// Runs counts the picks, and the trials of the search that went on from them, until one is near the best: mostRuns if
+// none of those that were measured is.
 func (l *Live) Runs(p *LivePicks) int {
 	if p == nil {
 		return mostRuns
@@ -233,8 +238,8 @@ func (l *Live) After(s *LiveSearch, trials int) float64 {
 	return have
 }
 
-// MostPicks are the picks that are worth measuring: no more are counted.
-const MostPicks = mostRuns
+// MostTrials are the picks and trials that are worth measuring: no more are counted.
+const MostTrials = mostRuns
 
 // liveMetrics are what is judged of live picks.
 var liveMetrics = []struct {

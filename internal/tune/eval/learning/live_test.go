@@ -193,8 +193,9 @@ func TestUnfinished(t *testing.T) {
 		most    int
 		want    bool
 	}{
-		{slow, firstPicks, 50, true}, {slow, firstPicks, firstPicks, false}, {slow, 0, 50, true},
-		{append(slices.Clone(slow), 1), 0, 50, true}, {append(slices.Clone(slow), 2), firstPicks, 50, false},
+		{slow, firstPicks, 50, true}, {slow, firstPicks, firstPicks, false}, {slow, 0, 50, true}, {nil, 0, 50, false},
+		{append(slices.Clone(slow), 1), 0, 50, true}, {append(slices.Clone(slow), 1), firstPicks, 50, false},
+		{append(slices.Clone(slow), 2), firstPicks, 50, true}, {append(slices.Clone(slow), 2), firstPicks, 11, false},
 		{slices.Repeat([]float64{1}, firstPicks), firstPicks, 50, false}, {[]float64{2, 1}, 2, 50, false},
 	} {
 		l := live("a", c.seconds...)
@@ -203,8 +204,9 @@ func TestUnfinished(t *testing.T) {
 			t.Errorf("%v of which %d are ranked, %d at most: %v", c.seconds, c.ranked, c.most, !c.want)
 		}
 		before := len(l.Picks[0].Seconds)
-		if l.Picks[0].begin(); l.Picks[0].Ranked != min(before, firstPicks) || len(l.Picks[0].Seconds) > firstPicks {
-			t.Errorf("a search begins with %d of %d picks", l.Picks[0].Ranked, before)
+		p := &l.Picks[0]
+		if p.keepFirst(); p.Ranked != min(before, firstPicks) || len(p.Seconds) != p.Ranked {
+			t.Errorf("a search begins with %d of %d picks", p.Ranked, before)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package learning
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -64,15 +65,38 @@ func Picks(ctx context.Context, r PicksRequest) (*Live, error) {
 			return nil, err
 		}
 	}
-	for i := range p.row.Picks {
-		if p.row.unfinished(&p.row.Picks[i], r.Most) {
-			if err := p.goOn(ctx, &p.row.Picks[i]); err != nil {
-				return nil, err
-			}
+	err := p.goOnFromAll(ctx)
+	if errors.Is(err, errOtherPicks) { // the models have learned from others since
+		p.row.Picks = nil
+		if err = p.measure(ctx); err == nil {
+			err = p.goOnFromAll(ctx)
 		}
 	}
-	return p.row, nil
+	return p.row, err
 }
+
+// goOnFromAll goes on from the picks of each model that are not finished. What one search finds may be so much faster
+// that others are near the best no more: it goes round once more then.
+func (p *picks) goOnFromAll(ctx context.Context) error {
+	over := map[string]bool{} // searches that found nothing near the best
+	for range 2 {
+		for i := range p.row.Picks {
+			x := &p.row.Picks[i]
+			if p.models[x.Split] == nil || over[x.Split] || !p.row.unfinished(x, p.Most) {
+				continue
+			}
+			enough, err := p.goOn(ctx, x)
+			if err != nil {
+				return err
+			}
+			over[x.Split] = !enough
+		}
+	}
+	return nil
+}
+
+// errOtherPicks says that a model picks others than those of the row.
+var errOtherPicks = errors.New("the first pick is another than that of the row")
 
 // picks is the work on a request.
 type picks struct {
@@ -87,8 +111,8 @@ func (p *picks) splits() []Split {
 	return slices.DeleteFunc(p.Models.splits(), func(s Split) bool { return p.Models.part(p.Kernel, s) == "" })
 }
 
-// in returns the kernel in the space that is searched, and what a model takes a plan from there.
-func (p *picks) in(ctx context.Context, split string, call *ir.Call, s schedule.Space) (
+// ranking returns the kernel in the space that is searched, and what a model takes a plan from there.
+func (p *picks) ranking(ctx context.Context, split string, call *ir.Call, s schedule.Space) (
 	*predict.Kernel, []predict.Ranked, error) {
 	k := *p.Kernel.Kernel
 	k.Call, k.Space, k.Target = call, s, p.Target
@@ -105,7 +129,7 @@ func (p *picks) in(ctx context.Context, split string, call *ir.Call, s schedule.
 // prior returns what a search knows that begins with the first of a model's ranking.
 func (p *picks) prior(split string, first int) tuner.PriorOf {
 	return func(ctx context.Context, call *ir.Call, s schedule.Space) (tuner.Prior, error) {
-		k, ranked, err := p.in(ctx, split, call, s)
+		k, ranked, err := p.ranking(ctx, split, call, s)
 		if err != nil {
 			return tuner.Prior{}, err
 		}
@@ -122,7 +146,7 @@ func (p *picks) measure(ctx context.Context) error {
 		first := func(ctx context.Context, call *ir.Call, s schedule.Space) (tuner.Prior, error) {
 			list := slices.Clone(again)
 			for _, split := range p.splits() {
-				_, ranked, err := p.in(ctx, split.Name, call, s)
+				_, ranked, err := p.ranking(ctx, split.Name, call, s)
 				if err != nil {
 					return tuner.Prior{}, err
 				}
@@ -180,21 +204,33 @@ func (p *picks) fill(again []schedule.Config, seconds map[string]float64, n int)
 	}
 }
 
-// goOn searches on from the first picks of a model, none of which is near the best, until one is.
-func (p *picks) goOn(ctx context.Context, x *LivePicks) error {
-	x.begin()
-	return p.In(ctx, p.name("picks-"+x.Split), func(try Try) error {
-		return try(p.Most, p.prior(x.Split, x.Ranked), func(o *tuner.Outcome, _ int) bool {
+// goOn searches on from the first picks of a model, none of which is near the best, until something is.
+func (p *picks) goOn(ctx context.Context, x *LivePicks) (enough bool, err error) {
+	x.keepFirst()
+	prior := p.prior(x.Split, x.Ranked)
+	first := map[string]bool{} // they were measured beside those of other models
+	err = p.In(ctx, p.name("picks-"+x.Split), func(try Try) error {
+		checked := func(ctx context.Context, call *ir.Call, s schedule.Space) (tuner.Prior, error) {
+			known, err := prior(ctx, call, s)
+			if err == nil && (len(known.First) < x.Ranked || known.First[0].String() != x.Config) {
+				err = errOtherPicks
+			}
+			for _, c := range known.First {
+				first[c.String()] = true
+			}
+			return known, err
+		}
+		return try(p.Most, checked, func(o *tuner.Outcome, _ int) bool {
 			s := secondsOf(o)
 			p.row.Found(s)
-			isIt := func(r predict.Ranked) bool { return r.Config.String() == o.Config }
-			if slices.ContainsFunc(p.ranked[x.Split][:x.Ranked], isIt) { // it was measured beside others' picks
-				return false
+			if !enough && !first[o.Config] { // what was under way when it was enough came too late
+				x.Seconds = append(x.Seconds, s)
+				enough = p.row.share(s) >= nearBest
 			}
-			x.Seconds = append(x.Seconds, s)
-			return p.row.share(s) >= nearBest
+			return enough
 		})
 	})
+	return enough, err
 }
 
 // search searches the kernel as a user would, beginning with some configurations of a model that has not learned from

@@ -2,15 +2,18 @@ package features
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/gridloom/gridloom/internal/compile/analysis"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
-// threadReads counts what a thread reads for its neighbouring cells: cells that share inputs read them once.
+// threadReads counts what a thread reads for its neighbouring cells: cells that share inputs read them once. It may be
+// asked from several goroutines.
 type threadReads struct {
 	arrays [][][]int64 // by array, the offsets of all statements
 	axes   int
+	mutex  sync.Mutex
 	known  map[readShape]readCount
 }
 
@@ -67,6 +70,8 @@ func (r *threadReads) of(on schedule.Shape) readCount {
 	if r.axes > 0 {
 		s.vector = max(1, on.On[r.axes-1].Vector)
 	}
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
 	n, ok := r.known[s]
 	if !ok {
 		n.cells = float64(s.cells[0] * s.cells[1] * s.cells[2])
