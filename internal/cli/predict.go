@@ -83,7 +83,7 @@ func printPredicted(a *app, p *engine.Predicted) {
 	}
 	for i, x := range p.Top {
 		a.row("  %d. %.2f of the best  %s%s%s", i+1, x.Fraction, x.Config, needsText(x.Needs),
-			fastestText(x.FastestOf))
+			placeText(&x))
 	}
 	if len(p.Top) > 0 && len(p.Top[0].Reasons) > 0 {
 		var parts []string
@@ -130,13 +130,15 @@ func learnedOnText(processors []string) string {
 	return ", on what the model has learned from: " + strings.Join(processors, "; ")
 }
 
-// fastestText says for which program a configuration is known to be the fastest; "" if it stands at its place by what
-// is predicted.
-func fastestText(of string) string {
-	if of == "" {
-		return ""
+// placeText says why a configuration stands at its place; "" if by what is predicted.
+func placeText(x *engine.PredictedConfig) string {
+	switch {
+	case x.Usual:
+		return "  (the usual one)"
+	case x.FastestOf != "":
+		return fmt.Sprintf("  (the fastest for %s)", x.FastestOf)
 	}
-	return fmt.Sprintf("  (the fastest for %s)", of)
+	return ""
 }
 
 // needsText words what a configuration is predicted to take; "" if that is not known.

@@ -55,8 +55,10 @@ type PredictedConfig struct {
 	Fraction float64        `json:"predicted"` // of the fastest speed
 	Needs    *predict.Needs `json:"needs,omitempty"`
 	// FastestOf is the program whose fastest configuration it is, where it stands at its place for that.
-	FastestOf string           `json:"fastest_of,omitempty"`
-	Reasons   []predict.Reason `json:"reasons,omitempty"`
+	FastestOf string `json:"fastest_of,omitempty"`
+	// Usual says that it is the kernel's usual configuration, where it stands at its place for that.
+	Usual   bool             `json:"usual,omitempty"`
+	Reasons []predict.Reason `json:"reasons,omitempty"`
 }
 
 // PredictedForm is the best that is predicted for a form of a kernel.
@@ -269,11 +271,11 @@ func Predict(ctx context.Context, r PredictRequest) ([]Predicted, error) {
 				p.Forms = append(p.Forms, PredictedForm{form, x.Fraction, x.Config.String()})
 			}
 		}
-		if ranked, err = m.WithNeighbours(ctx, k, ranked); err != nil {
+		if ranked, err = m.WithNeighbours(ctx, k, m.WithUsual(k, ranked)); err != nil {
 			return nil, err
 		}
 		for _, x := range ranked[:min(r.Top, len(ranked))] {
-			p.Top = append(p.Top, PredictedConfig{x.Config.String(), x.Fraction, x.Needs, x.FastestOf,
+			p.Top = append(p.Top, PredictedConfig{x.Config.String(), x.Fraction, x.Needs, x.FastestOf, x.Usual,
 				m.Reasons(k, x.Config, r.Why)})
 		}
 		p.Nearest, p.Far = m.Nearest(k, 3)

@@ -32,6 +32,7 @@ type Kernel struct {
 	Space schedule.Space
 
 	Own    schedule.Kernel // as plans have it
+	Usual  schedule.Config // that it has where nothing is known of it
 	Target *target.Target
 
 	alone bool // the only kernel of its call
@@ -141,7 +142,7 @@ func KernelsOf(b *ir.Binding, t *target.Target, plan schedule.Plan) ([]*Kernel, 
 		}
 		k := &Kernel{
 			Name: b.Program.Name, ID: c.ID(), Bound: b, Call: b.Program.Calls[i], Space: c.Space,
-			Own: c.Kernel, Target: t,
+			Own: c.Kernel, Usual: c.Config, Target: t,
 		}
 		if t.Kind() == lower.CPU { // as a search does
 			k.Space = tuner.ForCPU(b, k.Call, processorsOf(t), k.Space)

@@ -20,6 +20,8 @@ type Ranked struct {
 	Needs *Needs `json:"needs,omitempty"`
 	// FastestOf is the program whose fastest configuration it is, where it stands at its place for that.
 	FastestOf string `json:"fastest_of,omitempty"`
+	// Usual says that it is the kernel's usual configuration, at its place for that.
+	Usual bool `json:"usual,omitempty"`
 }
 
 // Ranked configurations are chosen from so many candidates.

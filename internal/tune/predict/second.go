@@ -100,7 +100,7 @@ const chosenAmong = 20
 const StandBy = 3
 
 // Chosen is the ranking that a plan is taken from without a measurement: by both levels, where the model has them, with
-// what was the fastest for the nearest programs among the first.
+// the usual configuration and what was the fastest for the nearest programs among the first.
 func (m *Model) Chosen(ctx context.Context, k *Kernel) ([]Ranked, error) {
 	list := m.Rank(k)
 	var err error
@@ -109,7 +109,7 @@ func (m *Model) Chosen(ctx context.Context, k *Kernel) ([]Ranked, error) {
 			return nil, err
 		}
 	}
-	return m.WithNeighbours(ctx, k, list)
+	return m.WithNeighbours(ctx, k, m.WithUsual(k, list))
 }
 
 // RankLowered ranks the first n of a ranking of Rank's again, by features of their lowered kernels. Those that cannot

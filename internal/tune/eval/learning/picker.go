@@ -79,7 +79,7 @@ func byTrees(_ context.Context, h *HeldOut, all []*predict.Examples) (scorer, er
 }
 
 // byBoth scores by both levels, as a ranking does: the first trials are lowered, those that may spill follow all
-// others, and those that cannot be lowered are the last of all.
+// others, and those that cannot be lowered are the last of all. The usual configuration is among the first.
 func byBoth(ctx context.Context, h *HeldOut, all []*predict.Examples) (scorer, error) {
 	m, err := h.LearnBoth(ctx, all)
 	if err != nil {
@@ -88,6 +88,8 @@ func byBoth(ctx context.Context, h *HeldOut, all []*predict.Examples) (scorer, e
 	if m.Second == nil { // no kernel can be lowered
 		return byTrees(ctx, h, all)
 	}
+	whole := *m // the other may be that of another part, too
+	whole.SetPrograms(all)
 	return func(e *predict.Examples, trials []int) ([]score, error) {
 		var configs []schedule.Config
 		at := map[string]int{}
@@ -98,6 +100,9 @@ func byBoth(ctx context.Context, h *HeldOut, all []*predict.Examples) (scorer, e
 		ranked, err := m.RankLowered(ctx, e.Kernel, m.RankOf(e.Kernel, configs), predict.LoweredCandidates)
 		if err != nil {
 			return nil, err
+		}
+		if slices.ContainsFunc(configs, e.Usual.Equal) {
+			ranked = whole.WithUsual(e.Kernel, ranked)
 		}
 		scores := make([]score, len(trials))
 		for place, x := range ranked {

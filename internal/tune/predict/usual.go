@@ -1,0 +1,42 @@
+package predict
+
+import (
+	"slices"
+
+	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+)
+
+// besideUsual is the place of a kernel's usual configuration in a ranking, where the model knows programs like its own:
+// it stands by for the first pick, and is among the few that are measured.
+const besideUsual = 1
+
+// WithUsual puts the usual configuration of a kernel for GPUs into a ranking: at the second place, or at the first
+// where the program is unlike all that was learned from. A model errs most about such programs, and then takes what is
+// slow for fast; the usual configuration is never far from what it is elsewhere (docs/performance-log.md, "The usual
+// configuration among the first"). One that stands before that place stays there.
+func (m *Model) WithUsual(k *Kernel, list []Ranked) []Ranked {
+	if k.Target.Kind() != lower.GPU || len(list) == 0 || k.Usual.Family == "" || k.Space.Check(k.Usual) != nil {
+		return list
+	}
+	place := min(besideUsual, len(list))
+	if _, far := m.Nearest(k, 1); far {
+		place = 0
+	}
+	is := func(o Ranked) bool { return o.Config.Equal(k.Usual) }
+	if slices.ContainsFunc(list[:place], is) {
+		return list
+	}
+	x := Ranked{Config: k.Usual}
+	if i := slices.IndexFunc(list, is); i >= 0 {
+		x = list[i]
+	} else {
+		program, of := k.describe()
+		x.Alone = min(1, max(0, m.Speed.Given(program).Predict(of.Of(k.Usual))))
+		if m.Resources != nil {
+			x.Needs = &m.Resources.given(k, program).needs([]schedule.Config{k.Usual}, of.Of(k.Usual))[0]
+		}
+	}
+	x.Usual, x.Fraction = true, list[min(place, len(list)-1)].Fraction
+	return slices.Insert(slices.DeleteFunc(slices.Clone(list), is), place, x)
+}
