@@ -7,9 +7,9 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
-// besideUsual is the place of a kernel's usual configuration in a ranking, where the model knows programs like its own:
+// usualPlace is that of a kernel's usual configuration in a ranking, where the model knows programs like its own:
 // it stands by for the first pick, and is among the few that are measured.
-const besideUsual = 1
+const usualPlace = 1
 
 // WithUsual puts the usual configuration of a kernel for GPUs into a ranking: at the second place, or at the first
 // where the program is unlike all that was learned from. A model errs most about such programs, and then takes what is
@@ -19,7 +19,7 @@ func (m *Model) WithUsual(k *Kernel, list []Ranked) []Ranked {
 	if k.Target.Kind() != lower.GPU || len(list) == 0 || k.Usual.Family == "" || k.Space.Check(k.Usual) != nil {
 		return list
 	}
-	place := min(besideUsual, len(list))
+	place := min(usualPlace, len(list))
 	if _, far := m.Nearest(k, 1); far {
 		place = 0
 	}
@@ -31,9 +31,9 @@ func (m *Model) WithUsual(k *Kernel, list []Ranked) []Ranked {
 	if i := slices.IndexFunc(list, is); i >= 0 {
 		x = list[i]
 	} else {
-		program, of := k.describe()
-		x.Alone = min(1, max(0, m.Speed.Given(program).Predict(of.Of(k.Usual))))
+		x.Alone = m.predictor(k)(k.Usual)
 		if m.Resources != nil {
+			program, of := k.describe()
 			x.Needs = &m.Resources.given(k, program).needs([]schedule.Config{k.Usual}, of.Of(k.Usual))[0]
 		}
 	}
