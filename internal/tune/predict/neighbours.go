@@ -42,7 +42,7 @@ func (m *Model) WithNeighbours(ctx context.Context, k *Kernel, list []Ranked) ([
 			break
 		}
 		x, ok, err := m.borrow(ctx, k, m.Programs[i], list, func(c schedule.Config) *Needs {
-			return &m.Resources.given(k, program).needs([]schedule.Config{c}, of.Of(c))[0]
+			return m.needsOf(k, program, of, c)
 		})
 		if err != nil {
 			return nil, err
@@ -75,7 +75,7 @@ func (m *Model) borrow(ctx context.Context, k *Kernel, other Example, list []Ran
 	if i := slices.IndexFunc(list, func(o Ranked) bool { return o.Config.Equal(x.Config) }); i >= 0 {
 		x.Needs = list[i].Needs
 	}
-	if x.Needs == nil && m.Resources != nil {
+	if x.Needs == nil {
 		x.Needs = needs(x.Config)
 	}
 	if x.spills() > 0 {

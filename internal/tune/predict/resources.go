@@ -8,6 +8,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/tune/learn"
+	"github.com/gridloom/gridloom/internal/tune/learn/features"
 )
 
 // Resources predict what a compiler for a GPU makes of a kernel's configuration, from the features that Speed has.
@@ -97,6 +98,15 @@ func (g *givenResources) needs(list []schedule.Config, rows []float64) []Needs {
 		}
 	}
 	return needs
+}
+
+// needsOf predicts what a configuration of a kernel takes; nil if the model does not tell. The program's features and
+// what describes configurations are those of Kernel.describe.
+func (m *Model) needsOf(k *Kernel, program []float64, of features.Configurations, c schedule.Config) *Needs {
+	if m.Resources == nil {
+		return nil
+	}
+	return &m.Resources.given(k, program).needs([]schedule.Config{c}, of.Of(c))[0]
 }
 
 // Available is how many registers a thread of a configuration can have on a GPU, by its limit and its block's size.

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/gridloom/gridloom/internal/compile/lower"
-	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
 // usualPlace is that of a kernel's usual configuration in a ranking, where the model knows programs like its own:
@@ -31,11 +30,8 @@ func (m *Model) WithUsual(k *Kernel, list []Ranked) []Ranked {
 	if i := slices.IndexFunc(list, is); i >= 0 {
 		x = list[i]
 	} else {
-		x.Alone = m.predictor(k)(k.Usual)
-		if m.Resources != nil {
-			program, of := k.describe()
-			x.Needs = &m.Resources.given(k, program).needs([]schedule.Config{k.Usual}, of.Of(k.Usual))[0]
-		}
+		program, of := k.describe()
+		x.Alone, x.Needs = m.predictor(k)(k.Usual), m.needsOf(k, program, of, k.Usual)
 	}
 	x.Usual, x.Fraction = true, list[min(place, len(list)-1)].Fraction
 	return slices.Insert(slices.DeleteFunc(slices.Clone(list), is), place, x)

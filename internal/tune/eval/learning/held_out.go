@@ -103,10 +103,16 @@ func (h *HeldOut) BothWithout(ctx context.Context, e *predict.Examples, s Split)
 		if err != nil {
 			return nil, err
 		}
-		whole := *m // the other may be that of another part, too
-		whole.SetPrograms(others)
-		return &whole, nil
+		return withPrograms(m, others), nil
 	})
+}
+
+// withPrograms returns a model that knows the programs that it has learned from. The one that is given may be that of
+// another part, too, and stays as it is.
+func withPrograms(m *predict.Model, others []*predict.Examples) *predict.Model {
+	whole := *m
+	whole.SetPrograms(others)
+	return &whole
 }
 
 // splits returns those of Splits that are wanted, leave kernels out, and others to learn from; the first in any case.

@@ -88,8 +88,7 @@ func byBoth(ctx context.Context, h *HeldOut, all []*predict.Examples) (scorer, e
 	if m.Second == nil { // no kernel can be lowered
 		return byTrees(ctx, h, all)
 	}
-	whole := *m // the other may be that of another part, too
-	whole.SetPrograms(all)
+	m = withPrograms(m, all)
 	return func(e *predict.Examples, trials []int) ([]score, error) {
 		var configs []schedule.Config
 		at := map[string]int{}
@@ -102,7 +101,7 @@ func byBoth(ctx context.Context, h *HeldOut, all []*predict.Examples) (scorer, e
 			return nil, err
 		}
 		if slices.ContainsFunc(configs, e.Usual.Equal) {
-			ranked = whole.WithUsual(e.Kernel, ranked)
+			ranked = m.WithUsual(e.Kernel, ranked)
 		}
 		scores := make([]score, len(trials))
 		for place, x := range ranked {
