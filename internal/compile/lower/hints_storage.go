@@ -63,7 +63,7 @@ func (n *nest) held(s schedule.Space, a *ir.Array) (schedule.Space, error) {
 	if err != nil {
 		return s, fmt.Errorf("the device has no asynchronous copies to shared memory")
 	}
-	vectors := func(v schedule.Value) bool { return asyncBytes(v.Ints()[0], a.Type) }
+	vectors := func(v schedule.Value) bool { return AsyncRun(v.Ints()[0], a.Type) }
 	if less, err = less.On(schedule.Vector).Choose("that copies whole words", vectors); err != nil {
 		return s, fmt.Errorf("cells of %s are no whole words", a.Type)
 	}

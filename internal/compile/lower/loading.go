@@ -421,7 +421,7 @@ const texels = 4
 
 // run returns how many neighbours of an array threads load at a time.
 func (w *tiledKernel) run(a *ir.Array) int64 {
-	n := chunk(w.vec, a.Type)
+	n := Chunk(w.vec, a.Type)
 	if w.loadPath(a) == image {
 		n = min(n, texels)
 	}

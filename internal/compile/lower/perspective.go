@@ -24,7 +24,7 @@ func (s share) computing() int64 { return s.threads - 2*s.margin }
 // addMargins makes the outermost of a block's threads on some axes those of its halo.
 func (n *nest) addMargins(t *tiling) {
 	for _, axis := range n.axes {
-		if !haloed(t.perspective, axis == n.inner()) {
+		if !schedule.HaloThreads(t.perspective, axis == n.inner()) {
 			continue
 		}
 		s := t.along[axis]
@@ -34,13 +34,6 @@ func (n *nest) addMargins(t *tiling) {
 		s.margin = marginOf(n.reach(axis), s.blocked)
 		t.along[axis] = s
 	}
-}
-
-// haloed reports whether blocks have threads for the halo on the inner axis, or
-// on others.
-func haloed(perspective string, inner bool) bool {
-	return perspective == inputPerspective || inner && perspective == innerPerspective ||
-		!inner && perspective == outerPerspective
 }
 
 // marginOf is how many threads it takes to load a halo.
@@ -175,23 +168,23 @@ func (w *tiledKernel) firstOn(axes []int) kernel.Expr {
 func (n *nest) offerPerspectives(f *schedule.Family) {
 	reads := func(axis int) bool { return n.reach(axis) > 0 }
 	outer, inner := slices.ContainsFunc(n.outer(), reads), len(n.axes) > 0 && reads(n.inner())
-	words := []string{outputPerspective}
+	words := []string{schedule.OutputThreads}
 	if inner {
-		words = append(words, inputPerspective)
+		words = append(words, schedule.InputThreads)
 	}
 	rows := f.For(schedule.BlockedUnroll) != nil
 	if inner && rows {
-		words = append(words, innerPerspective)
+		words = append(words, schedule.InnerThreads)
 	}
 	if outer && rows {
-		words = append(words, outerPerspective)
+		words = append(words, schedule.OuterThreads)
 	}
 	if len(words) == 1 {
 		return
 	}
 	at := f.Index(schedule.StagedPart)
 	p := perspectiveParam
-	p.Values, p.Default = schedule.Words(words...), schedule.Word(outputPerspective)
+	p.Values, p.Default = schedule.Words(words...), schedule.Word(schedule.OutputThreads)
 	p.When = []schedule.Condition{schedule.When(f.Params[at].Name, schedule.Word(schedule.AllCells))}
 	f.Params = slices.Insert(f.Params, at+1, p)
 	f.Constraints = append(f.Constraints, n.perspectiveConstraints(f)...)
@@ -204,14 +197,6 @@ var perspectiveParam = schedule.Param{
 		"or for the latter on the inner axis alone (inner; the paper's mixed), or on all others (outer)",
 	Source: "Rawat et al. 2019, section III-B3",
 }
-
-// The perspectives.
-const (
-	outputPerspective = "output"
-	inputPerspective  = "input"
-	innerPerspective  = "inner"
-	outerPerspective  = "outer"
-)
 
 // perspectiveConstraints say when blocks have threads for the halo and others.
 func (n *nest) perspectiveConstraints(f *schedule.Family) []schedule.Constraint {
@@ -236,7 +221,7 @@ func (n *nest) perspectiveConstraints(f *schedule.Family) []schedule.Constraint 
 			Params: []string{perspective, block, vec},
 			Holds: func(c schedule.Config) bool {
 				b := c.Ints(block)
-				return !haloed(c.Word(perspective), true) || fits(inner, b[len(b)-1], c.Int(vec))
+				return !schedule.HaloThreads(c.Word(perspective), true) || fits(inner, b[len(b)-1], c.Int(vec))
 			},
 		},
 		{
@@ -245,13 +230,16 @@ func (n *nest) perspectiveConstraints(f *schedule.Family) []schedule.Constraint 
 			Holds: func(c schedule.Config) bool {
 				k := c.Ints(repeat)
 				word, last := c.Word(perspective), len(k)-1
-				return (!haloed(word, true) || k[last] == 1) && (!haloed(word, false) || product(k[:last]) == 1)
+				return (!schedule.HaloThreads(word, true) || k[last] == 1) &&
+					(!schedule.HaloThreads(word, false) || product(k[:last]) == 1)
 			},
 		},
 		{
 			Name: "lanes of the halo", Doc: "they have cells of other lanes",
 			Params: []string{perspective, lanes},
-			Holds:  func(c schedule.Config) bool { return !haloed(c.Word(perspective), true) || !c.Is(lanes) },
+			Holds: func(c schedule.Config) bool {
+				return !schedule.HaloThreads(c.Word(perspective), true) || !c.Is(lanes)
+			},
 		},
 	}
 	if f.For(schedule.BlockedUnroll) == nil {
@@ -263,7 +251,7 @@ func (n *nest) perspectiveConstraints(f *schedule.Family) []schedule.Constraint 
 		Name: "rows inside the halo", Doc: "all rows of threads would load what others compute with",
 		Params: params,
 		Holds: func(c schedule.Config) bool {
-			if !haloed(c.Word(perspective), false) {
+			if !schedule.HaloThreads(c.Word(perspective), false) {
 				return true
 			}
 			rest, set := outer(), roles.Of(c)

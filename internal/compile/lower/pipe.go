@@ -229,8 +229,8 @@ func (s *spanKernel) piped() ([]kernel.Stmt, error) {
 	return p.blocks(), nil
 }
 
-// leastCopy and mostCopy are the bytes that an asynchronous copy moves at the least and at the most.
-const leastCopy, mostCopy = 4, 16
+// LeastCopy and MostCopy are the bytes that an asynchronous copy moves at the least and at the most.
+const LeastCopy, MostCopy = 4, 16
 
 // mostPlanes is how many planes of a source threads hold at most.
 const mostPlanes = 8
@@ -284,7 +284,7 @@ func (p *pipe) shape() error {
 		p.vec = 1
 	}
 	for _, x := range p.stream.Sources {
-		if x.Stage == nil && p.vec*int64(x.Value.Type().Size()) < leastCopy {
+		if x.Stage == nil && p.vec*int64(x.Value.Type().Size()) < LeastCopy {
 			p.prefetch = 0
 		}
 	}

@@ -52,11 +52,11 @@ func (p *pipe) allocate(top *scope) []kernel.Stmt {
 func (p *pipe) sharedPlanes() int64 { return p.oldest + 1 }
 
 // slots is how many planes a circular buffer has: those ahead, and those that warps may still read.
-func (p *pipe) slots() int64 { return circular(p.prefetch + p.sharedPlanes()) }
+func (p *pipe) slots() int64 { return Circular(p.prefetch + p.sharedPlanes()) }
 
-// circular is how many slots a circular buffer has that needs so many: a power of two, so that places are found by a
+// Circular is how many slots a circular buffer has that needs so many: a power of two, so that places are found by a
 // mask, unless that takes two slots more or above.
-func circular(need int64) int64 {
+func Circular(need int64) int64 {
 	n := int64(1)
 	for n < need {
 		n *= 2

@@ -43,7 +43,7 @@ func (p *pipe) allocateOperands(shared func(name string, t types.Type, cells int
 				x := p.parts[st][r].Operand(x.Value)
 				waits = max(waits, x.First-x.Last)
 			}
-			o := &operand{slots: circular(p.prefetch + waits), late: waits > 0}
+			o := &operand{slots: Circular(p.prefetch + waits), late: waits > 0}
 			name := x.Value.Name() + "_prefetched"
 			o.buffer = shared(name, x.Value.Type(), o.slots*p.warps*p.rows*32*p.run)
 			p.operands[operandOf{st, x.Value}] = o
@@ -55,7 +55,7 @@ func (p *pipe) allocateOperands(shared func(name string, t types.Type, cells int
 // know, and the grid ends where the others do.
 func (p *pipe) copies(v *graph.Value) bool {
 	bytes := p.vec * int64(v.Type().Size())
-	if bytes < leastCopy || bytes > mostCopy {
+	if bytes < LeastCopy || bytes > MostCopy {
 		return false
 	}
 	for d, dim := range v.Dims() {

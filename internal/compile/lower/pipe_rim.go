@@ -57,7 +57,7 @@ func (p *pipe) decideRims() {
 			continue
 		}
 		fills = true
-		if st.Value.Type().Size() < leastCopy {
+		if st.Value.Type().Size() < LeastCopy {
 			return
 		}
 		for k := 1; k <= last; k++ {

@@ -15,7 +15,7 @@ func (p *pipe) rimSlots() int64 {
 	for _, st := range p.stream.Stages {
 		lag = max(lag, p.stream.Lag(st))
 	}
-	return circular(p.prefetch + lag + 1)
+	return Circular(p.prefetch + lag + 1)
 }
 
 // columnRows is how many rows a warp has a place for in a column of cells at an end of rows:

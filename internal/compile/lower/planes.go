@@ -151,13 +151,13 @@ func (p *planeBlock) area(st *pipeline.Stage) int64 {
 	return n
 }
 
-// usualRegisters is how many registers threads of the family have at the least, as a rule.
-const usualRegisters = 96
+// PlaneRegisters is how many registers threads of the family have at the least, as a rule.
+const PlaneRegisters = 96
 
 // chooseSlots gives circular buffers powers of two of slots, if as many blocks share a multiprocessor then.
 func (p *planeBlock) chooseSlots() {
 	gpu := p.opts.gpu()
-	most := max(1, int64(gpu.Registers)/(product(p.threads)*usualRegisters))
+	most := max(1, int64(gpu.Registers)/(product(p.threads)*PlaneRegisters))
 	blocks := func() int64 { return min(most, gpu.SharedPerBlock/max(1, p.sharedBytes())) }
 	least := blocks()
 	p.round = least > 0
@@ -169,7 +169,7 @@ func (p *planeBlock) slots(need int64) int64 {
 	if !p.round || need == 0 {
 		return need
 	}
-	return circular(need)
+	return Circular(need)
 }
 
 func (p *planeBlock) sharedBytes() int64 {

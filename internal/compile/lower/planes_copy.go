@@ -20,7 +20,7 @@ func (p *planeBlock) chooseCopies() {
 		return
 	}
 	for _, t := range p.plan.Tiles {
-		if p.distance > 0 && t.Grid.Type().Size() >= leastCopy {
+		if p.distance > 0 && t.Grid.Type().Size() >= LeastCopy {
 			p.tiles = append(p.tiles, t)
 		}
 	}
@@ -105,7 +105,7 @@ func (p *planeBlock) inRuns(t *pipeline.Tile, d int, n int64) int64 {
 // copyRun returns how many cells of a row a thread copies at once: as many as 16 bytes have, if rows are aligned to
 // that.
 func (p *planeBlock) copyRun(t *pipeline.Tile) int64 {
-	n := int64(mostCopy / t.Grid.Type().Size())
+	n := int64(MostCopy / t.Grid.Type().Size())
 	if p.tensor || !p.rimless || p.pipeline.InPlace(t.Grid.Memory) || !p.alignedRuns(t.Grid.Memory, n) {
 		return 1
 	}

@@ -525,7 +525,7 @@ func (s *planeStep) together(cells []*storedCell, aligned bool) []kernel.Stmt {
 			single = append(single, c.alone()...)
 		}
 		first := cells[0]
-		if first == nil || !aligned || chunk(s.vec, first.value.Type()) < 2 {
+		if first == nil || !aligned || Chunk(s.vec, first.value.Type()) < 2 {
 			list = append(list, single...)
 			continue
 		}
@@ -536,7 +536,7 @@ func (s *planeStep) together(cells []*storedCell, aligned bool) []kernel.Stmt {
 			s.tested(own)
 		}
 		var all []kernel.Stmt
-		for some := range slices.Chunk(cells[:s.vec], int(chunk(s.vec, first.value.Type()))) {
+		for some := range slices.Chunk(cells[:s.vec], int(Chunk(s.vec, first.value.Type()))) {
 			wide := &kernel.StoreVector{Buffer: first.to, Index: some[0].index, Via: first.via}
 			for _, c := range some {
 				wide.Values = append(wide.Values, c.value)

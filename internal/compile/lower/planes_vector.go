@@ -16,7 +16,7 @@ import (
 // inVector is what an access of a stage leads to from one of the thread's cells, if a neighbour in the same 16 bytes is
 // read as well: both are loaded together, once for all cells of the row. Else it is nil.
 func (s *planeStep) inVector(c *cell, i, row int, a *ir.Access, v *graph.Value) kernel.Expr {
-	n := chunk(s.vec, v.Type())
+	n := Chunk(s.vec, v.Type())
 	if row < 0 || s.guarded || n < 2 || !s.plan.Direct(s.pipeline.Stages[i], a) {
 		return nil
 	}
@@ -102,14 +102,14 @@ func (s *planeStep) sharedCell(c *cell, i int, place []kernel.Expr, a *ir.Access
 		return nil
 	}
 	plane := a.Index[0].Offset - s.plan.Lags[i]
-	load, _ := s.copied(s.plan.TileOf(v), plane, place, a.Index[1:], chunk(s.vec, v.Type())).(*kernel.Load)
+	load, _ := s.copied(s.plan.TileOf(v), plane, place, a.Index[1:], Chunk(s.vec, v.Type())).(*kernel.Load)
 	return load
 }
 
 // columnCells reads a plane of a column at all of the thread's cells.
 func (p *planeBlock) columnCells(list *scope, c *pipeline.Column, plane kernel.Expr) []kernel.Expr {
 	var cells []kernel.Expr
-	n, last := int(chunk(p.vec, c.Grid.Type())), len(p.threads)-1
+	n, last := int(Chunk(p.vec, c.Grid.Type())), len(p.threads)-1
 	for r := 0; r < len(p.own); r += n {
 		pos := []kernel.Expr{p.limitedPlane(c.Grid, plane)}
 		for d, dim := range c.Grid.Dims()[1 : last+1] {
@@ -142,7 +142,7 @@ func (p *planeBlock) loadedRun(body *scope, of *graph.Value, load *kernel.Load, 
 // copiedColumns are the newest cells of columns in shared memory, by the thread's cells; nil if they are not there.
 func (s *planeStep) copiedColumns(c *pipeline.Column) []kernel.Expr {
 	var list []kernel.Expr
-	n := int(chunk(s.vec, c.Grid.Type()))
+	n := int(Chunk(s.vec, c.Grid.Type()))
 	for r := 0; r < len(s.own); r += n {
 		load, ok := s.copied(s.newest[c], c.Newest, s.own[r], nil, int64(n)).(*kernel.Load)
 		if !ok {

@@ -307,7 +307,7 @@ func (w *tiledKernel) extend(r *registerRow, cells []int64) {
 		n := w.run(r.array)
 		t := w.sharedTileOf(r.array)
 		if t != nil {
-			n = chunk(w.vec, r.array.Type)
+			n = Chunk(w.vec, r.array.Type)
 		}
 		for from := q * w.vec; from < (q+1)*w.vec; from += n {
 			some := slices.DeleteFunc(slices.Clone(byLane[q]), func(x int64) bool { return x < from || x >= from+n })

@@ -45,7 +45,7 @@ func (w *tiledKernel) makeSharedTiles() {
 	var tiles []*sharedTile
 	for _, r := range w.rows {
 		known := slices.ContainsFunc(tiles, func(t *sharedTile) bool { return t.array == r.array })
-		if known || !asyncBytes(w.vec, r.array.Type) || !w.vectors(r.array) || !w.staged(r.array) {
+		if known || !AsyncRun(w.vec, r.array.Type) || !w.vectors(r.array) || !w.staged(r.array) {
 			continue
 		}
 		if w.demanded(r.array) || w.sharesCells(r.array) {
@@ -61,10 +61,10 @@ func (w *tiledKernel) makeSharedTiles() {
 	}
 }
 
-// asyncBytes reports whether the runs of a type that go with vectors of so many
+// AsyncRun reports whether the runs of a type that go with vectors of so many
 // cells can be copied asynchronously.
-func asyncBytes(vec int64, t types.Type) bool {
-	bytes := chunk(vec, t) * int64(t.Size())
+func AsyncRun(vec int64, t types.Type) bool {
+	bytes := Chunk(vec, t) * int64(t.Size())
 	return bytes == 4 || bytes == 8 || bytes == 16
 }
 
@@ -110,7 +110,7 @@ func (w *tiledKernel) newSharedTile(a *ir.Array) *sharedTile {
 			return t
 		}
 	}
-	t := &sharedTile{array: a, from: map[int]int64{}, len: map[int]int64{}, n: chunk(w.vec, a.Type)}
+	t := &sharedTile{array: a, from: map[int]int64{}, len: map[int]int64{}, n: Chunk(w.vec, a.Type)}
 	last := map[int]int64{}
 	reach := func(axis int, lo, hi int64) {
 		s := w.along[axis]

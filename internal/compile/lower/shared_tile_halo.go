@@ -60,7 +60,7 @@ func (w *tiledKernel) newHaloTile(a *ir.Array) *sharedTile {
 		return nil
 	}
 	t := &sharedTile{
-		array: a, from: map[int]int64{}, len: map[int]int64{}, n: chunk(w.vec, a.Type), halos: true, cells: 1,
+		array: a, from: map[int]int64{}, len: map[int]int64{}, n: Chunk(w.vec, a.Type), halos: true, cells: 1,
 	}
 	var read []box
 	for _, r := range w.rows {

@@ -60,7 +60,7 @@ func (n *nest) tileByDefault(f *schedule.Family) bool {
 		rows = 1
 	}
 	f.Params = slices.Clone(f.Params)
-	f.For(schedule.Vector).Default = schedule.Int(chunk(8, widest))
+	f.For(schedule.Vector).Default = schedule.Int(Chunk(8, widest))
 	f.For(schedule.Sizes).Default = schedule.Word(schedule.SizeLiterals)
 	if p := f.For(schedule.BlockedUnroll); p != nil {
 		p.Default = schedule.Int(rows)

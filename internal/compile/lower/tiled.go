@@ -80,7 +80,7 @@ func (n *nest) tiling() (tiling, bool) {
 	t.halos = set.Word(schedule.StagedPart) == schedule.HaloCells
 	t.shuffle = set.Is(schedule.LaneExchange)
 	t.stores = storePath(set)
-	if word := set.Word(schedule.Perspective); word != "" && word != outputPerspective {
+	if word := set.Word(schedule.Perspective); word != "" && word != schedule.OutputThreads {
 		t.perspective = word
 		n.addMargins(&t)
 	}
@@ -109,9 +109,9 @@ func (n *nest) axisNamed(name string) int {
 // one thread writes is read by another.
 func (n *nest) tileable() bool { return len(n.axes) > 0 && !n.group.InPlace }
 
-// chunk returns how many elements of a type a vector access moves, for vectors
+// Chunk returns how many elements of a type a vector access moves, for vectors
 // of so many cells.
-func chunk(vec int64, t types.Type) int64 {
+func Chunk(vec int64, t types.Type) int64 {
 	n := min(vec, 16/int64(t.Size()), 8)
 	if n < 2 {
 		return 1

@@ -179,7 +179,7 @@ func (w *tiledKernel) put(s *statement, vector []*cell, values []kernel.Expr) {
 	}
 	b := w.cells[0].bufferOf(s.into)
 	b.writes = true
-	n := chunk(w.vec, s.into.elem)
+	n := Chunk(w.vec, s.into.elem)
 	var wide []kernel.Stmt
 	for from := int64(0); from < w.vec; from += n {
 		at := vector[from].here(s.into)
@@ -219,7 +219,7 @@ func (w *tiledKernel) whole(s *statement, vector []*cell) (kernel.Expr, bool) {
 	if w.vec == 1 || len(s.where) != 1 || s.where[0].Color != nil {
 		return nil, false
 	}
-	if s.src.Array == nil || !w.vectors(s.src.Array) || chunk(w.vec, s.into.elem) == 1 {
+	if s.src.Array == nil || !w.vectors(s.src.Array) || Chunk(w.vec, s.into.elem) == 1 {
 		return nil, false
 	}
 	return w.within(s.where[0], vector[0].place, w.vec), true

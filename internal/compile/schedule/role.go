@@ -124,6 +124,11 @@ const (
 	AfterBarrier  = "after"  // CopyIssue: into what nobody reads any more
 	BeforeBarrier = "before" // CopyIssue: a plane earlier, while others work, into one slot more
 
+	OutputThreads = "output" // Perspective: as many as the cells that a block computes
+	InputThreads  = "input"  // Perspective: as many as those that it reads
+	InnerThreads  = "inner"  // Perspective: that on the inner axis alone
+	OuterThreads  = "outer"  // Perspective: that on all axes but the inner one
+
 	SplitBarrier = "split" // BlockBarrier: arrive, do something else, wait
 	WholeBarrier = "whole" // BlockBarrier: all wait at once
 
@@ -258,12 +263,20 @@ type Roles struct {
 	names [roleCount]string
 	axes  [roleCount]Axis
 	order []namedRole // of all parameters
+	// arrays are the parameters that are called after arrays.
+	arrays []arrayRole
 }
 
 // namedRole is a parameter's name with its role; NoRole if it is called after an array.
 type namedRole struct {
 	name string
 	role Role
+}
+
+// arrayRole is the name of a parameter that is called after an array.
+type arrayRole struct {
+	role        Role
+	array, name string
 }
 
 // Roles returns how the family calls its parameters.
@@ -274,6 +287,8 @@ func (f *Family) Roles() *Roles {
 		x := namedRole{p.Name, NoRole}
 		if p.Array == "" {
 			r.names[p.Role], r.axes[p.Role], x.role = p.Name, p.Axis, p.Role
+		} else {
+			r.arrays = append(r.arrays, arrayRole{p.Role, p.Array, p.Name})
 		}
 		r.order = append(r.order, x)
 	}
@@ -334,6 +349,26 @@ func (s Space) ByRole(c Config) ByRole {
 		return f.Roles().Of(c)
 	}
 	return (&Roles{}).Of(c)
+}
+
+// HaloThreads reports whether blocks of a Perspective have threads for the halo on the inner axis, or on others.
+func HaloThreads(perspective string, inner bool) bool {
+	return perspective == InputThreads || inner && perspective == InnerThreads || !inner && perspective == OuterThreads
+}
+
+// ArrayWord returns the word that has a role for an array; "" if there is none.
+func (b ByRole) ArrayWord(r Role, array string) string {
+	if b.roles == nil {
+		return ""
+	}
+	for i := range b.roles.arrays {
+		if x := &b.roles.arrays[i]; x.role == r && x.array == array {
+			if v, ok := b.config.Get(x.name); ok {
+				return v.word
+			}
+		}
+	}
+	return ""
 }
 
 // Get returns the value that has a role, and whether it is set.

@@ -32,6 +32,7 @@ type Model struct {
 	size     float64 // bytes of the widest cells
 	around   float64 // arrays that are read at several offsets
 	arrays   float64 // all
+	grids    []grid
 	bytes    float64 // a point needs
 	pressure float64 // registers of the sample, over the raw measure
 	sampled  int     // configurations of a sample
@@ -69,6 +70,7 @@ func New(b *ir.Binding, call *ir.Call, m *machine.Machine, space schedule.Space)
 			}
 		}
 	}
+	e.grids = gridsOf(f, call, e.extent, space)
 	return e
 }
 
@@ -116,12 +118,12 @@ func (e *Model) shapeOf(set schedule.ByRole, on schedule.Shape) kernelShape {
 		f.row = float64(n[len(n)-1])
 	}
 	f.cells = f.vec * float64(set.Int(schedule.BlockedUnroll, 1)*set.Int(schedule.CyclicUnroll, 1))
-	e.memory(set, &f)
+	e.memory(set, on, &f)
 	return f
 }
 
 // memory derives what a block holds in shared memory and in registers.
-func (e *Model) memory(set schedule.ByRole, f *kernelShape) {
+func (e *Model) memory(set schedule.ByRole, on schedule.Shape, f *kernelShape) {
 	steps, ahead := float64(set.Int(schedule.Staging, 0)), float64(set.Int(schedule.Prefetch, 0))
 	deep := 1.0
 	f.held = ahead + 1
@@ -134,8 +136,16 @@ func (e *Model) memory(set schedule.ByRole, f *kernelShape) {
 			f.held += float64(e.low[f.stream])
 		}
 	}
-	if steps > 0 {
+	if steps == 0 {
+		return
+	}
+	switch {
+	case len(e.axes) > mostAxes || f.stream >= 0 && set.Word(schedule.Refetch) == "": // of several iterations
 		f.shared = e.size * f.plane * deep * e.around
+	case f.stream >= 0:
+		f.shared = float64(e.planes(set, on))
+	default:
+		f.shared = float64(e.tiles(set, on))
 	}
 }
 
@@ -153,6 +163,7 @@ const beyond = lower.Spilling * 1.5
 type Terms struct {
 	Registers float64 // of a thread, that it would like to have
 	Shared    float64 // bytes of a block
+	Fits      bool    // whether a block has so many
 	Blocks    float64 // that a multiprocessor holds at once
 	Spilt     float64 // factor of the time for registers that there are not
 	Halo      float64 // factor by which a block reads more than its own cells
@@ -169,7 +180,7 @@ func (t *Terms) Time() float64 { return t.Halo * t.Spilt / (t.Width * t.Flight *
 func (e *Model) Estimate(c schedule.Config) (float64, bool) {
 	f := e.shape(c)
 	t := e.terms(f)
-	soon := f.threads <= float64(e.gpu.ThreadsPerBlock) && f.shared <= float64(e.gpu.SharedPerBlock) &&
+	soon := f.threads <= float64(e.gpu.ThreadsPerBlock) && t.Fits &&
 		t.Registers <= beyond*float64(e.gpu.RegistersPerThread)
 	return t.Time(), soon
 }
@@ -183,7 +194,7 @@ func (e *Model) TermsOf(set schedule.ByRole, on schedule.Shape) Terms {
 }
 
 func (e *Model) terms(f kernelShape) Terms {
-	t := Terms{Registers: e.registers(f), Shared: f.shared}
+	t := Terms{Registers: e.registers(f), Shared: f.shared, Fits: f.shared <= float64(e.gpu.SharedPerBlock)}
 	t.Spilt = max(1, t.Registers/float64(e.gpu.RegistersPerThread))
 	regs := min(t.Registers, float64(e.gpu.RegistersPerThread))
 	t.Blocks = math.Floor(min(float64(e.gpu.BlocksPerUnit), float64(e.gpu.ThreadsPerUnit)/f.threads,

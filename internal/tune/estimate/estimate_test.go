@@ -26,6 +26,13 @@ iterate 10 { seven (next, u); swap (next, u); }
 // model returns the model of a program's first kernel on an H200.
 func model(t testing.TB, source string) *Model {
 	t.Helper()
+	o := options(t, source)
+	return New(o.Bound, o.Bound.Program.Calls[0], o.Machine, choice(t, o).Space)
+}
+
+// options lower a program for an H200.
+func options(t testing.TB, source string) lower.Options {
+	t.Helper()
 	p, list := lang.Load(diag.NewSource("test.loom", source))
 	if list.HasErrors() {
 		t.Fatal(list[0].Message)
@@ -38,11 +45,17 @@ func model(t testing.TB, source string) *Model {
 	if err != nil {
 		t.Fatal(err)
 	}
-	choices, err := lower.Choices(p, lower.Options{Target: lower.GPU, Bound: b, Sized: true, Machine: m})
+	return lower.Options{Target: lower.GPU, Bound: b, Sized: true, Machine: m}
+}
+
+// choice is the first kernel of a program.
+func choice(t testing.TB, o lower.Options) lower.Choice {
+	t.Helper()
+	choices, err := lower.Choices(o.Bound.Program, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return New(b, p.Calls[0], m, choices[0].Space)
+	return choices[0]
 }
 
 // The estimate knows the simplest facts about GPUs.

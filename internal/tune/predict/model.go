@@ -17,8 +17,8 @@ import (
 
 // ModelVersion is that of model files, and treesVersion that of what a model ranks by, which is kept alone.
 const (
-	ModelVersion = 4
-	treesVersion = 3
+	ModelVersion = 5
+	treesVersion = 4
 )
 
 // Model predicts what a configuration of a kernel has of the fastest speed on one kind of device.

@@ -177,7 +177,7 @@ func TestBadModels(t *testing.T) {
 		want   string
 		damage func(*Model)
 	}{
-		{"version 5", func(m *Model) { m.Version = ModelVersion + 1 }},
+		{fmt.Sprint("version ", ModelVersion+1), func(m *Model) { m.Version = ModelVersion + 1 }},
 		{"other features", func(m *Model) { m.Features = append([]string{"another"}, m.Features[1:]...) }},
 		{"features", func(m *Model) { m.Features = append(slices.Clone(m.Features), "one more") }},
 		{"not complete", func(m *Model) { m.Picks = nil }},

@@ -58,8 +58,9 @@ var words = []struct {
 	{"padded_rows", schedule.RowLayout, schedule.PaddedRows},
 	{"shifted_rows", schedule.RowLayout, schedule.ShiftedRows},
 	{"literal_sizes", schedule.Sizes, schedule.SizeLiterals}, {"shared_indices", schedule.Indexing, "yes"},
-	{"input_threads", schedule.Perspective, "input"}, {"inner_threads", schedule.Perspective, "inner"},
-	{"outer_threads", schedule.Perspective, "outer"},
+	{"input_threads", schedule.Perspective, schedule.InputThreads},
+	{"inner_threads", schedule.Perspective, schedule.InnerThreads},
+	{"outer_threads", schedule.Perspective, schedule.OuterThreads},
 }
 
 // families are those that have a feature of their own.
@@ -109,7 +110,8 @@ func configurationFeatures() []Feature {
 	say("reread", "log2", "Bytes of all those values, by the bytes that must be moved.", "5 values, 1 result: 1.3")
 	say("registers", "registers", "What a thread would like to have, by the estimate.", "a plane of 8 doubles held: 90")
 	say("shared", "log2 of bytes", "Shared memory of a block, by the estimate; 0 without.", "4 planes of 2 KiB: 13")
-	say("resident_blocks", "blocks", "Blocks that a multiprocessor holds at once, by the estimate.", "2,048 / 256: 8")
+	say("resident_blocks", "blocks", "Blocks that a multiprocessor holds at once, by the estimate; 0 if a block has "+
+		"less shared memory than it takes.", "2,048 / 256: 8")
 	say("occupancy", "", "Resident threads by those that there could be, by the estimate.", "8 blocks of 256: 1")
 	say("spilt", "", "Factor of the time for registers that there are not.", "all fit: 1")
 	say("halo_factor", "", "Factor by which a block reads more than its own cells.", "a tile of 8 x 32, radius 1: 1.1")
@@ -231,7 +233,11 @@ func (d *threaded) Append(out []float64, c schedule.Config) []float64 {
 		return append(out, make([]float64, end-len(out))...)
 	}
 	t := d.model.TermsOf(set, on)
-	return append(out, t.Registers, log2(t.Shared), t.Blocks, t.Blocks*threads/d.units, t.Spilt, t.Halo, t.Width,
+	resident := t.Blocks
+	if !t.Fits {
+		resident = 0
+	}
+	return append(out, t.Registers, log2(t.Shared), resident, resident*threads/d.units, t.Spilt, t.Halo, t.Width,
 		t.Flight, t.Waves, math.Log2(t.Launched), math.Log2(plane/(t.Blocks*d.multiprocessors)), math.Log(t.Time()))
 }
 
