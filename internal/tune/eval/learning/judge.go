@@ -27,10 +27,11 @@ type Metric struct {
 
 // Metrics are all of them.
 var Metrics = []Metric{
-	{"first pick", "share of the best that was recorded", true, false,
-		func(j *judged) float64 { return j.fraction[0] }},
+	{"first pick", "share of the best that was recorded; of the next pick where one is refused", true, false,
+		(*judged).first},
 	{"first pick of candidates", "share of the best candidate", true, false,
-		func(j *judged) float64 { return j.fraction[0] / j.best }},
+		func(j *judged) float64 { return j.first() / j.best }},
+	{"first pick can run", "part of all that are not refused", false, false, (*judged).firstRuns},
 	{"best of 5", "share of the best candidate", true, false,
 		func(j *judged) float64 { return slices.Max(j.fraction[:min(5, len(j.fraction))]) / j.best }},
 	{"runs to 90 %", "candidates run until one has 0.9 of the best of them, 50 at most", false, true, (*judged).runs},
@@ -75,6 +76,14 @@ func judge(e *predict.Examples, score scorer) (*judged, error) {
 
 // first is what a run with the first pick has: that of the next where one is refused.
 func (j *judged) first() float64 { return predict.FirstToRun(j.fraction) }
+
+// firstRuns is 1 if the first pick is not refused, and 0 otherwise.
+func (j *judged) firstRuns() float64 {
+	if j.fraction[0] > 0 {
+		return 1
+	}
+	return 0
+}
 
 // runs counts the candidates until one is near the best.
 func (j *judged) runs() float64 {
