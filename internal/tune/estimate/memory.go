@@ -45,7 +45,7 @@ func (r *reach) add(offset []int64) {
 	r.any = true
 }
 
-// gridsOf returns the grids of all axes that a call reads.
+// gridsOf returns the grids that a call reads which have all axes that it runs over.
 func gridsOf(f *analysis.CallFacts, call *ir.Call, extent []int64, s schedule.Space) []grid {
 	if len(extent) > mostAxes {
 		return nil
@@ -72,7 +72,7 @@ func gridsOf(f *analysis.CallFacts, call *ir.Call, extent []int64, s schedule.Sp
 	}
 	var list []grid
 	for _, a := range call.Arrays {
-		if offsets[a.Name] == nil || len(a.Dims) != len(extent) {
+		if offsets[a.Name] == nil || len(a.Dims) != len(f.Axes) {
 			continue
 		}
 		g := grid{elem: a.Type, size: int64(a.Type.Size()), row: extent[len(extent)-1], class: named[class(a)]}
@@ -98,8 +98,12 @@ func straight(a *ir.Array, offset []int64, along int) bool {
 			return false
 		}
 	}
-	faces := a.Dims[along].Faces
-	return offset[along] == 0 || faces.Low.Kind == ir.None && faces.High.Kind == ir.None
+	at := slices.IndexFunc(a.Dims, func(d ir.Dim) bool { return d.Axis == along })
+	if offset[along] == 0 || at < 0 {
+		return true
+	}
+	faces := a.Dims[at].Faces
+	return faces.Low.Kind == ir.None && faces.High.Kind == ir.None
 }
 
 // tiles is what a block holds that goes along no axis: of each grid the cells that its threads read.

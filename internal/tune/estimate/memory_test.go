@@ -44,10 +44,26 @@ stencil far (out, in) {
 far (next, u);
 `
 
+// within has a call of two axes in a program of three.
+const within = `
+parameter L = 48, M = 300, N = 512;
+iterator k, j, i;
+float u[M,N], next[M,N];
+double v[L,M,N], w[L,M,N];
+stencil flat (out, in) {
+  out[j][i] = 0.4*in[j][i] + 0.1*in[j-1][i+2] + 0.2*in[j+1][i-1];
+}
+stencil deep (out, in) {
+  out[k][j][i] = 0.4*in[k-1][j][i] + 0.3*in[k+1][j][i];
+}
+flat (next, u);
+deep (w, v);
+`
+
 // The shared memory of a block is that of the lowered kernel: of tiles always, of planes mostly.
 func TestSharedMemoryIsThatOfKernels(t *testing.T) {
 	for _, test := range []struct{ name, source string }{
-		{"star", cube}, {"box", box}, {"system", system}, {"flat", flat},
+		{"star", cube}, {"box", box}, {"system", system}, {"flat", flat}, {"within", within},
 	} {
 		e, o := model(t, test.source), options(t, test.source)
 		own := choice(t, o).Kernel
