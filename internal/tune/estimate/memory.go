@@ -148,56 +148,73 @@ func (e *Model) planes(set schedule.ByRole, on schedule.Shape) int64 {
 	threads := set.Int(schedule.Threads, usualThreads)
 	full := max(1, int64(e.gpu.Registers)/(threads*lower.PlaneRegisters))
 	resident := func(bytes int64) int64 { return min(full, e.gpu.SharedPerBlock/max(1, bytes)) }
-	least := e.planesWith(set, on, func(n int64) int64 { return n })
-	if round := e.planesWith(set, on, lower.Circular); resident(round) > 0 && resident(round) == resident(least) {
+	s := stagingOf(set)
+	var least, round int64
+	for i := range e.grids {
+		e.grids[i].buffers(&s, on, func(slots, plane int64) {
+			least += up(slots*plane, lower.MostCopy)
+			round += up(lower.Circular(slots)*plane, lower.MostCopy)
+		})
+	}
+	if resident(round) > 0 && resident(round) == resident(least) {
 		return round
 	}
 	return least
 }
 
-// planesWith is planes where a circular buffer has the slots that slots says if it needs some.
-func (e *Model) planesWith(set schedule.ByRole, on schedule.Shape, slots func(need int64) int64) int64 {
-	copies, layout := set.Word(schedule.StagingCopy), set.Word(schedule.RowLayout)
-	engine := copies != "" && copies != schedule.AsyncCopies // a copy engine brings them as boxes
-	ahead, vector := set.Int(schedule.Staging, 0), set.Int(schedule.Vector, 1)
+// staging says how planes come to shared memory.
+type staging struct {
+	engine bool   // a copy engine brings them as boxes, those for columns, too
+	ahead  int64  // planes that are on their way
+	kept   bool   // planes stay from when columns read them until neighbours have
+	pieces bool   // sums take in one plane after the other
+	none   bool   // threads hold no columns of what neighbours read
+	layout string // of rows
+	vector int64
+}
+
+func stagingOf(set schedule.ByRole) staging {
+	copies, retiming := set.Word(schedule.StagingCopy), set.Word(schedule.Retiming)
+	s := staging{
+		engine: copies != "" && copies != schedule.AsyncCopies, ahead: set.Int(schedule.Staging, 0),
+		kept: set.Word(schedule.Refetch) == schedule.KeptPlanes, pieces: retiming != "" && retiming != "no",
+		none:   set.Word(schedule.HeldColumns) == schedule.NoColumns,
+		layout: set.Word(schedule.RowLayout), vector: set.Int(schedule.Vector, 1),
+	}
 	if set.Word(schedule.CopyIssue) == schedule.BeforeBarrier {
-		ahead++
+		s.ahead++
 	}
-	kept := set.Word(schedule.Refetch) == schedule.KeptPlanes
-	retiming := set.Word(schedule.Retiming)
-	pieces := retiming != "" && retiming != "no" // sums take in one plane after the other
-	none := set.Word(schedule.HeldColumns) == schedule.NoColumns
-	bytes := int64(0)
-	for i := range e.grids {
-		g := &e.grids[i]
-		aligned := layout != schedule.PackedRows || g.row*g.size%kernel.TensorRunBytes == 0
-		if engine && (!aligned || layout == schedule.ShiftedRows) || !engine && g.size < lower.LeastCopy {
-			continue // they are read in memory
-		}
-		whole := layout != schedule.ShiftedRows && on.On[len(on.On)-1].Width() >= g.row
-		run := vector
-		if aligned {
-			run = max(run, kernel.TensorRunBytes/g.size)
-		}
-		beside, own := &g.beside[on.Stream], &g.own[on.Stream]
-		var low, high int64
-		if !pieces {
-			low, high = beside.low[on.Stream], beside.high[on.Stream]
-		}
-		if kept && own.any {
-			high = max(high, own.high[on.Stream])
-		}
-		there := false // what is read at cells of others
-		if n, fits := g.plane(on, beside, run, whole, engine); beside.any && fits {
-			bytes += up(slots(high-low+1+ahead)*n, lower.MostCopy)
-			there = true
-		}
-		newest := own.any && (!there || (!pieces || none) && own.high[on.Stream] > high)
-		if n, fits := g.plane(on, &reach{}, run, whole, engine); engine && newest && fits { // for columns alone
-			bytes += up(slots(1+ahead)*n, lower.MostCopy)
-		}
+	return s
+}
+
+// buffers calls add for each circular buffer of a grid with the slots that it needs and the bytes of a plane.
+func (g *grid) buffers(s *staging, on schedule.Shape, add func(slots, plane int64)) {
+	aligned := s.layout != schedule.PackedRows || g.row*g.size%kernel.TensorRunBytes == 0
+	if s.engine && (!aligned || s.layout == schedule.ShiftedRows) || !s.engine && g.size < lower.LeastCopy {
+		return // planes are read in memory
 	}
-	return bytes
+	run := s.vector
+	if aligned {
+		run = max(run, kernel.TensorRunBytes/g.size)
+	}
+	whole := s.layout != schedule.ShiftedRows && on.On[len(on.On)-1].Width() >= g.row
+	beside, own := &g.beside[on.Stream], &g.own[on.Stream]
+	var low, high int64
+	if !s.pieces {
+		low, high = beside.low[on.Stream], beside.high[on.Stream]
+	}
+	if s.kept && own.any {
+		high = max(high, own.high[on.Stream])
+	}
+	there := false // what is read at cells of others
+	if n, fits := g.plane(on, beside, run, whole, s.engine); beside.any && fits {
+		add(high-low+1+s.ahead, n)
+		there = true
+	}
+	newest := own.any && (!there || (!s.pieces || s.none) && own.high[on.Stream] > high)
+	if n, fits := g.plane(on, &reach{}, run, whole, s.engine); s.engine && newest && fits { // for columns alone
+		add(1+s.ahead, n)
+	}
 }
 
 // plane returns the bytes of a block's plane with what some reads need around it, but for the ends of rows if it has
