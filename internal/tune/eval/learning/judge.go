@@ -45,11 +45,12 @@ type judged struct {
 	best      float64 // the largest fraction
 }
 
-// judge orders a kernel's candidates by their scores; it is nil if the kernel has none that ran.
+// judge orders a kernel's candidates by their scores; it is nil if the kernel has none that ran. The usual
+// configuration is one of them, as of each ranking: it is recorded of every kernel, whether it is fast or not.
 func judge(e *predict.Examples, score scorer) (*judged, error) {
 	var trials []int
 	for i := range e.Trials {
-		if e.Drawn[i] {
+		if e.Drawn[i] || e.Trials[i].Config.Equal(e.Usual) {
 			trials = append(trials, i)
 		}
 	}

@@ -78,6 +78,12 @@ func TestJudge(t *testing.T) {
 	j = judgedBy(t, e, func(_ *predict.Examples, i int) float64 { return scores[i] })
 	want["first pick can run"], want["runs to 90 %"] = 0, 4
 	check()
+	e.Usual = e.Trials[6].Config // which is a candidate, though it was not drawn
+	if with := judgedBy(t, e, func(e *predict.Examples, i int) float64 { return e.Targets[i] }); with.best != 1 ||
+		len(with.fraction) != 7 {
+		t.Errorf("%+v", with)
+	}
+	e.Usual = schedule.Config{}
 	perfect := judgedBy(t, e, func(e *predict.Examples, i int) float64 { return e.Targets[i] })
 	if c := perfect.correlation(); math.Abs(c-1) > 1e-12 {
 		t.Errorf("a model that is right has a correlation of %v", c)
