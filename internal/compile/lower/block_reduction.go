@@ -251,7 +251,7 @@ func (n *nest) firstChunks(p *partials) *partials {
 	block := k.top.declare(k.env, "block", types.I64)
 	thread := k.thread()
 	at := k.body.let(k.env, "from", "chunk", kernel.Mul(kernel.V(block), kernel.I(treeChunk)))
-	value := k.Chunk(k.body, at, count, kernel.V(thread))
+	value := k.chunk(k.body, at, count, kernel.V(thread))
 	k.body.emit(&kernel.If{
 		Cond: kernel.Bin(op.Eq, kernel.V(thread), kernel.I(0)),
 		Then: []kernel.Stmt{&kernel.Store{Buffer: to.buffer, Index: kernel.V(block), Value: value}},
@@ -286,7 +286,7 @@ func (n *nest) lastChunks(p *partials) {
 	each := newScope(k.body)
 	chunk := k.body.declare(k.env, "chunk", types.I64)
 	at := each.let(k.env, "from", "from", kernel.Mul(kernel.V(chunk), kernel.I(treeChunk)))
-	value := k.Chunk(each, at, kernel.V(left), kernel.V(thread))
+	value := k.chunk(each, at, kernel.V(left), kernel.V(thread))
 	isFirst := kernel.Bin(op.Eq, kernel.V(thread), kernel.I(0))
 	each.emit(&kernel.If{
 		Cond: isFirst, Then: []kernel.Stmt{&kernel.Store{Buffer: k.from.buffer, Index: kernel.V(chunk), Value: value}},
@@ -363,7 +363,7 @@ func (k *chunkKernel) first() kernel.Expr { return k.load(kernel.I(0)) }
 // one, which the first thread may evaluate. Threads take neighbours by turns,
 // with wide loads that do not wait for each other; the values past count
 // change nothing.
-func (k *chunkKernel) Chunk(s *scope, from, count, thread kernel.Expr) kernel.Expr {
+func (k *chunkKernel) chunk(s *scope, from, count, thread kernel.Expr) kernel.Expr {
 	width := k.width()
 	stride := chunkThreads * width
 	turns := treeChunk / stride

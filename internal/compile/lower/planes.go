@@ -4,6 +4,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/pipeline"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
@@ -99,7 +100,7 @@ func (s *spanKernel) planeByPlane() ([]kernel.Stmt, error) {
 		held:    map[*pipeline.Stage][][]*kernel.Var{},
 		columns: map[*pipeline.Column][][]*kernel.Var{}, early: map[*pipeline.Column][]*kernel.Var{},
 		planes: map[*pipeline.Stage]*kernel.Buffer{}, copies: map[*pipeline.Tile]*kernel.Buffer{},
-		tensor: engineCopies(s.set), newest: map[*pipeline.Column]*pipeline.Tile{},
+		tensor: EngineCopies(s.set), newest: map[*pipeline.Column]*pipeline.Tile{},
 		keeps: map[*pipeline.Stage]bool{}, wholeRows: map[*pipeline.Tile]bool{},
 	}
 	p.rimless = p.hasNoRims()
@@ -151,17 +152,22 @@ func (p *planeBlock) area(st *pipeline.Stage) int64 {
 	return n
 }
 
-// PlaneRegisters is how many registers threads of the family have at the least, as a rule.
-const PlaneRegisters = 96
+// usualRegisters is how many registers threads of the family have at the least, as a rule.
+const usualRegisters = 96
 
 // chooseSlots gives circular buffers powers of two of slots, if as many blocks share a multiprocessor then.
 func (p *planeBlock) chooseSlots() {
-	gpu := p.opts.gpu()
-	most := max(1, int64(gpu.Registers)/(product(p.threads)*PlaneRegisters))
-	blocks := func() int64 { return min(most, gpu.SharedPerBlock/max(1, p.sharedBytes())) }
-	least := blocks()
-	p.round = least > 0
-	p.round = p.round && blocks() == least
+	least := p.sharedBytes()
+	p.round = true
+	p.round = RoundsSlots(p.opts.gpu(), product(p.threads), least, p.sharedBytes())
+}
+
+// RoundsSlots reports whether circular buffers of planes get powers of two of slots, by the bytes of a block with as
+// many as are needed, and with those.
+func RoundsSlots(gpu *machine.GPU, threads, least, round int64) bool {
+	most := max(1, int64(gpu.Registers)/(threads*usualRegisters))
+	blocks := func(bytes int64) int64 { return min(most, gpu.SharedPerBlock/max(1, bytes)) }
+	return blocks(least) > 0 && blocks(round) == blocks(least)
 }
 
 // slots is how many slots a circular buffer has that needs so many.

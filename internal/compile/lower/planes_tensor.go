@@ -28,8 +28,8 @@ type planeBoxes struct {
 // bulkBytes is what copies of the engine are aligned to.
 const bulkBytes = 16
 
-// engineCopies reports whether a configuration has copy engines bring planes.
-func engineCopies(set schedule.ByRole) bool {
+// EngineCopies reports whether a configuration has copy engines bring planes.
+func EngineCopies(set schedule.ByRole) bool {
 	return set.Int(schedule.Staging, 0) > 0 && set.Word(schedule.StagingCopy) == copyTensor
 }
 
@@ -38,7 +38,7 @@ func boxRun(t types.Type) int64 { return max(1, bulkBytes/int64(t.Size())) }
 
 // boxRun returns what the cells of a grid's rows are to be multiples of for a span's copies.
 func (s *spanKernel) boxRun(g *ir.Grid) int64 {
-	if !engineCopies(s.set) || len(g.Dims[len(g.Dims)-1].Lo.Terms) > 0 {
+	if !EngineCopies(s.set) || len(g.Dims[len(g.Dims)-1].Lo.Terms) > 0 {
 		return 1
 	}
 	return boxRun(g.Type)

@@ -145,9 +145,6 @@ func (g *grid) shares(on schedule.Shape) bool {
 // planes is what a block holds that goes along an axis: of each grid the planes of which threads read cells of others
 // (2.5D blocking). Circular buffers have powers of two of slots where as many blocks share a multiprocessor then.
 func (e *Model) planes(set schedule.ByRole, on schedule.Shape) int64 {
-	threads := set.Int(schedule.Threads, usualThreads)
-	full := max(1, int64(e.gpu.Registers)/(threads*lower.PlaneRegisters))
-	resident := func(bytes int64) int64 { return min(full, e.gpu.SharedPerBlock/max(1, bytes)) }
 	s := stagingOf(set)
 	var least, round int64
 	for i := range e.grids {
@@ -156,7 +153,7 @@ func (e *Model) planes(set schedule.ByRole, on schedule.Shape) int64 {
 			round += up(lower.Circular(slots)*plane, lower.MostCopy)
 		})
 	}
-	if resident(round) > 0 && resident(round) == resident(least) {
+	if lower.RoundsSlots(e.gpu, set.Int(schedule.Threads, usualThreads), least, round) {
 		return round
 	}
 	return least
@@ -174,9 +171,9 @@ type staging struct {
 }
 
 func stagingOf(set schedule.ByRole) staging {
-	copies, retiming := set.Word(schedule.StagingCopy), set.Word(schedule.Retiming)
+	retiming := set.Word(schedule.Retiming)
 	s := staging{
-		engine: copies != "" && copies != schedule.AsyncCopies, ahead: set.Int(schedule.Staging, 0),
+		engine: lower.EngineCopies(set), ahead: set.Int(schedule.Staging, 0),
 		kept: set.Word(schedule.Refetch) == schedule.KeptPlanes, pieces: retiming != "" && retiming != "no",
 		none:   set.Word(schedule.HeldColumns) == schedule.NoColumns,
 		layout: set.Word(schedule.RowLayout), vector: set.Int(schedule.Vector, 1),
