@@ -66,9 +66,17 @@ func (c *benchLearning) Run(a *app) error {
 		return err
 	}
 	models.Wanted = c.Split
-	if c.Lockbox != "" {
-		return c.lockbox(a, models)
-	}
+	return c.keeping(func() error {
+		if c.Lockbox != "" {
+			return c.lockbox(a, models)
+		}
+		return c.judgeParts(a, models, live, kept)
+	})
+}
+
+// judgeParts makes the parts of the figures that are wanted. Rows that were kept stay in the file beside them.
+func (c *benchLearning) judgeParts(a *app, models *learning.HeldOut, live [][]*learning.Live,
+	kept []learning.Row) error {
 	var rows []learning.Row
 	for _, part := range learning.Parts {
 		if !c.wants(part) {

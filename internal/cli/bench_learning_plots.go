@@ -35,7 +35,11 @@ func (c *benchLearningPlots) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	p, err := learning.NewPlots(a.ctx, models, a.commit(), a.stderr)
+	var p *learning.Plots
+	err = c.keeping(func() (err error) {
+		p, err = learning.NewPlots(a.ctx, models, a.commit(), a.stderr)
+		return err
+	})
 	if err != nil {
 		return err
 	}

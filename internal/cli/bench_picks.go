@@ -82,7 +82,8 @@ func (c *benchPicks) Run(a *app) error {
 	if err := os.MkdirAll(c.Record, 0o777); err != nil {
 		return err
 	}
-	if err := models.Prepare(a.ctx, left, models.BothWithout); err != nil {
+	prepare := func() error { return models.Prepare(a.ctx, left, models.BothWithout) }
+	if err := c.keeping(prepare); err != nil {
 		return err
 	}
 	until, missed := time.Now().Add(c.Budget), 0

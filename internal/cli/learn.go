@@ -7,6 +7,7 @@ import (
 	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/run/gridio"
 	"github.com/gridloom/gridloom/internal/run/quantity"
+	"github.com/gridloom/gridloom/internal/tune/predict"
 	"github.com/gridloom/gridloom/internal/tune/store/sqlite"
 )
 
@@ -14,6 +15,7 @@ type learnCmd struct {
 	Out        string `required:"" help:"The file of the model." placeholder:"FILE"`
 	Recordings string `help:"Learn from the recordings in this folder and its folders, and not from the store." placeholder:"DIR"`
 	Device     string `help:"Learn from what was measured on this device alone: a part of its name." placeholder:"NAME"`
+	Variants   string `help:"A file in which is kept what was counted of lowered kernels, so that it is made once." placeholder:"FILE"`
 	Quiet      bool   `short:"q" help:"No progress."`
 	JSON       bool   `name:"json" help:"Print what the model has learned from as JSON."`
 	storeFlag  `embed:""`
@@ -47,6 +49,11 @@ func (c *learnCmd) Run(a *app) error {
 	if err := gridio.CheckFile(c.Out); err != nil {
 		return err
 	}
+	if c.Variants != "" {
+		if err := gridio.CheckFile(c.Variants); err != nil {
+			return err
+		}
+	}
 	r := engine.LearnRequest{Recordings: c.Recordings, Device: c.Device}
 	if c.Recordings == "" {
 		kept, err := c.open(a, sqlite.Options{ReadOnly: true})
@@ -59,8 +66,16 @@ func (c *learnCmd) Run(a *app) error {
 	if !c.Quiet {
 		r.Progress = func(done, all int) { fmt.Fprintf(a.stderr, "%d of %d steps of learning are done\n", done, all) }
 	}
-	m, err := engine.Learn(a.ctx, r)
-	if err != nil {
+	var m *engine.Learned
+	learn := func() (err error) {
+		m, err = engine.Learn(a.ctx, r)
+		return err
+	}
+	if c.Variants != "" {
+		if err := predict.KeepVariants(c.Variants, learn); err != nil {
+			return err
+		}
+	} else if err := learn(); err != nil {
 		return err
 	}
 	for _, u := range m.Unread {

@@ -20,7 +20,7 @@ type predictCmd struct {
 	Plan    string   `help:"Settings that stay as they are, such as local=fused; @FILE reads them from a file." placeholder:"PLAN"`
 	FP      string   `name:"fp" default:"contract" enum:"strict,contract,fast" help:"Arithmetic: strict, contract or fast. Default: contract." placeholder:"MODE"`
 	Top     int      `default:"5" help:"Show so many configurations of each kernel. Default: 5." placeholder:"N"`
-	Lower   int      `default:"40" help:"Lower so many of the first candidates of each kernel, and rank them again by what is counted on them, if the model has a second level; 0 lowers none. Default: 40." placeholder:"N"`
+	Lower   int      `default:"200" help:"Lower so many of the first candidates of each kernel, and rank them again by what is counted on them, if the model has a second level; 0 lowers none. Default: 200." placeholder:"N"`
 	Depths  bool     `help:"In the place of rankings: what the cost model predicts for kernels of several iterations of each loop."`
 	JSON    bool     `name:"json" help:"Print as JSON."`
 }

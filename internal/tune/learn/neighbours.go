@@ -54,18 +54,28 @@ func (n *Neighbours) Classify(row []float64) []float64 {
 	return p
 }
 
-// closest returns the k examples at the least distances, and all others at the distance of the last.
+// closest returns the k examples at the least distances, the nearest first, and all others at the distance of the last.
+// Those at the same distance are in the order of the examples.
 func closest(distances []float64, k int) []int {
-	order := make([]int, len(distances))
-	for i := range order {
-		order[i] = i
+	var least []float64 // the least k so far, the least first
+	for _, d := range distances {
+		if len(least) == k && cmp.Compare(d, least[k-1]) >= 0 {
+			continue
+		}
+		if len(least) == k {
+			least = least[:k-1]
+		}
+		at, _ := slices.BinarySearch(least, d)
+		least = slices.Insert(least, at, d)
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(distances[a], distances[b]) })
-	n := min(k, len(order))
-	for n < len(order) && distances[order[n]] == distances[order[n-1]] {
-		n++
+	var near []int
+	for i, d := range distances {
+		if cmp.Compare(d, least[len(least)-1]) <= 0 {
+			near = append(near, i)
+		}
 	}
-	return order[:n]
+	slices.SortStableFunc(near, func(a, b int) int { return cmp.Compare(distances[a], distances[b]) })
+	return near
 }
 
 // distance returns the square of how far two rows are apart.

@@ -39,6 +39,10 @@ func Describe(r *Recorded) *Examples {
 	return e
 }
 
+// IsCandidate reports whether a trial may be picked where picks are judged by what was recorded: its configuration is
+// one that all kernels share, or the usual one, which each ranking has.
+func (e *Examples) IsCandidate(i int) bool { return e.Drawn[i] || e.Trials[i].Config.Equal(e.Usual) }
+
 // apiOf is that of the devices that all examples were measured on.
 func apiOf(all []*Examples) string {
 	if len(all) == 0 {
@@ -77,13 +81,12 @@ func Digest(all []*Examples) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// DigestOfBoth is that of a model of both levels, which knows of registers. Its second level has learned from those
-// trials that models of parts of all kernels took for fast.
-func DigestOfBoth(list, all []*Examples) string {
+// DigestOfBoth is that of a model of both levels, which knows of registers.
+func DigestOfBoth(all []*Examples) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%s %s %+v %d %q %+v %d\n", Digest(list), Digest(all), secondOptions, secondPart, SecondFeatures(),
-		resourceOptions, leastCompiled)
-	for _, e := range list {
+	fmt.Fprintf(h, "%s %+v %g %g %q %+v %d\n", Digest(all), secondOptions, secondWeight(0), secondWeight(1),
+		SecondFeatures(), resourceOptions, leastCompiled)
+	for _, e := range all {
 		for i := range e.Trials {
 			fmt.Fprintf(h, "%+v\n", e.Trials[i].Resources)
 		}

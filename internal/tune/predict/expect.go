@@ -94,10 +94,9 @@ func (m *Model) DistanceTo(e *Examples, others []*Examples) float64 {
 }
 
 // expect has models pick for the kernels of each part that they have not learned from: by both levels, and the next
-// where one is refused. grown are the trees of the first level without each part, and held what they predict of its
-// trials: that only decides which trials the second levels learn from.
+// where one is refused. grown are the trees of the first level without each part.
 func (m *Model) expect(ctx context.Context, all []*Examples, part func(*Examples) int, grown []*learn.Boosted,
-	held [][]float64, done func()) error {
+	done func()) error {
 	picks := make([][]Pick, len(grown))
 	var work errgroup.Group
 	work.SetLimit(runtime.GOMAXPROCS(0))
@@ -107,16 +106,11 @@ func (m *Model) expect(ctx context.Context, all []*Examples, part func(*Examples
 				return context.Cause(ctx)
 			}
 			x := &Model{Version: m.Version, API: m.API, Features: m.Features, Speed: speed}
-			var others []*Examples
-			var predicted [][]float64
-			for k, e := range all {
-				if part(e) != n {
-					others, predicted = append(others, e), append(predicted, held[k])
-				}
-			}
-			if err := x.LearnRest(ctx, others, predicted, func() {}); err != nil {
+			others := without(all, func(e *Examples) bool { return part(e) == n })
+			if err := x.LearnRest(ctx, others, func() {}); err != nil {
 				return err
 			}
+			x.SetPrograms(others)
 			for _, e := range all {
 				if part(e) != n {
 					continue
@@ -141,16 +135,16 @@ func (m *Model) expect(ctx context.Context, all []*Examples, part func(*Examples
 	return nil
 }
 
-// firstPick returns the fraction that the first pick among a kernel's candidates has that is not refused. Where no
-// candidate was tried, as in the sessions of a search, it is picked among all that was: that these were chosen makes it
-// look better than it is.
+// firstPick returns the fraction that the first pick among a kernel's candidates has that is not refused. The usual
+// configuration is one of them, as of each ranking. Where no candidate was tried, as in the sessions of a search, it is
+// picked among all that was: that these were chosen makes it look better than it is.
 func (m *Model) firstPick(ctx context.Context, e *Examples) (float64, error) {
 	any := slices.Contains(e.Drawn, true)
 	var configs []schedule.Config
 	fractions := map[string]float64{}
 	for i := range e.Trials {
 		t := &e.Trials[i]
-		if !any || e.Drawn[i] {
+		if !any || e.IsCandidate(i) {
 			configs = append(configs, t.Config)
 			fractions[t.Config.String()] = e.Fraction(t)
 		}
@@ -158,6 +152,9 @@ func (m *Model) firstPick(ctx context.Context, e *Examples) (float64, error) {
 	ranked, err := m.RankLowered(ctx, e.Kernel, m.RankOf(e.Kernel, configs), LoweredCandidates)
 	if err != nil {
 		return 0, err
+	}
+	if _, ok := fractions[e.Usual.String()]; ok {
+		ranked = m.WithUsual(e.Kernel, ranked)
 	}
 	var first []float64
 	for _, x := range ranked[:min(1+StandBy, len(ranked))] {

@@ -59,6 +59,33 @@ func TestFirstToRun(t *testing.T) {
 	}
 }
 
+// The usual configuration is picked where it was recorded, though it is none of the candidates that kernels share: at
+// the first place by a model that knows no program.
+func TestFirstPickOfUsual(t *testing.T) {
+	m, list := trained(t)
+	r := *list[0]
+	r.Trials = slices.DeleteFunc(slices.Clone(r.Trials), func(x Trial) bool { return x.Config.Equal(r.Usual) })
+	nothing := *m
+	nothing.Programs = nil
+	without, err := nothing.firstPick(t.Context(), Describe(&r))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Trials = append(r.Trials, Trial{Config: r.Usual, Seconds: 2 * r.Best / without})
+	e := Describe(&r)
+	last := len(e.Trials) - 1
+	e.Drawn[last] = false
+	if !e.IsCandidate(last) || !e.IsCandidate(0) {
+		t.Fatal("the usual configuration is no candidate, or one of those that kernels share is none")
+	}
+	if e.Drawn[0] = false; e.IsCandidate(0) {
+		t.Error("a configuration that was chosen for being fast is a candidate")
+	}
+	if got, err := nothing.firstPick(t.Context(), e); err != nil || math.Abs(got-without/2) > 1e-9 {
+		t.Errorf("the first pick has %g, and the usual configuration %g: %v", got, without/2, err)
+	}
+}
+
 // A model keeps a pick of each kernel, made by trees without it, and how far its program is from all others.
 func TestPicks(t *testing.T) {
 	m, list := trained(t)

@@ -60,13 +60,9 @@ func Train(ctx context.Context, list []*Recorded, progress func(done, all int)) 
 	if err != nil {
 		return nil, err
 	}
-	held := make([][]float64, len(all))
-	for k, e := range all {
-		held[k] = Predictions(grown[part(e)], e)
-	}
 	rows := Numbers(all).Rows
 	shorten(m.Speed, rows, 3)
-	if err := m.LearnRest(ctx, all, held, steps.next); err != nil {
+	if err := m.LearnRest(ctx, all, steps.next); err != nil {
 		return nil, err
 	}
 	if m.Resources != nil {
@@ -74,17 +70,17 @@ func Train(ctx context.Context, list []*Recorded, progress func(done, all int)) 
 		shorten(m.Resources.Spills, rows, 3)
 	}
 	m.SetPrograms(all)
-	if err := m.expect(ctx, all, part, grown, held, steps.next); err != nil {
+	if err := m.expect(ctx, all, part, grown, steps.next); err != nil {
 		return nil, err
 	}
 	return m, m.check()
 }
 
 // LearnRest learns what ranks beside the trees of the first level, from the kernels that those have learned from: the
-// second level, and what predicts registers. held and done are those of LearnSecond.
-func (m *Model) LearnRest(ctx context.Context, all []*Examples, held [][]float64, done func()) error {
+// second level, and what predicts registers. done is that of LearnSecond.
+func (m *Model) LearnRest(ctx context.Context, all []*Examples, done func()) error {
 	var err error
-	if m.Second, err = LearnSecond(ctx, all, held, done); err != nil {
+	if m.Second, err = LearnSecond(ctx, all, done); err != nil {
 		return err
 	}
 	m.Resources, err = LearnResources(all)
@@ -162,15 +158,6 @@ func (m *Model) learn(ctx context.Context, all []*Examples, parts int, part func
 	}
 	m.Speed = grown[parts]
 	return grown[:parts], nil
-}
-
-// Predictions are what trees predict of a kernel's trials.
-func Predictions(b *learn.Boosted, e *Examples) []float64 {
-	var list []float64
-	for _, row := range e.Rows {
-		list = append(list, b.Predict(row))
-	}
-	return list
 }
 
 // without returns the examples that are not left out.

@@ -13,36 +13,50 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
-// mostVariants bounds the descriptions of variants that are kept in memory: some 300 bytes each, and several times what
-// is lowered to make a model.
-const mostVariants = 1 << 17
+// mostVariants bounds the descriptions of variants that are kept in memory: some 400 bytes each, and more than twice
+// what is lowered to make the largest model.
+const mostVariants = 1 << 18
 
 // described are descriptions of variants by the hash of their programs and configurations. To lower and count one
 // takes some 40 ms.
 type described struct {
 	mutex sync.Mutex
-	rows  map[[sha256.Size]byte][]float64 // nil for what cannot be lowered
+	rows  map[variantKey][]float64 // nil for what cannot be lowered
+	read  map[variantKey]bool      // those of ReadVariants
+	right map[string]bool          // kernels of which one of these was made anew, and was the same
+	made  int                      // so many are not written
 }
 
-var lowered = described{rows: map[[sha256.Size]byte][]float64{}}
+type variantKey [sha256.Size]byte
+
+var lowered = described{rows: map[variantKey][]float64{}, right: map[string]bool{}}
 
 // variants describes the variants that configurations of a kernel make (Variant), side by side. Of those that cannot be
 // lowered, since a block has less memory than they take, there is no description.
 func (k *Kernel) variants(ctx context.Context, list []schedule.Config) ([][]float64, error) {
 	prefix := k.hashed()
+	key := func(i int) variantKey { return sha256.Sum256(fmt.Appendf(nil, "%x %s", prefix, list[i])) }
+	describe := func(i int) []float64 {
+		row, err := k.Variant(list[i])
+		if err != nil {
+			return nil
+		}
+		return row
+	}
+	for i := range list {
+		if same, done := lowered.check(string(prefix), key(i), func() []float64 { return describe(i) }); !same {
+			return nil, fmt.Errorf("%s: %w", k.Name, errVariants)
+		} else if done {
+			break
+		}
+	}
 	out := make([][]float64, len(list))
 	next := make(chan int)
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			for i := range next {
-				out[i] = lowered.of(sha256.Sum256(fmt.Appendf(nil, "%x %s", prefix, list[i])), func() []float64 {
-					row, err := k.Variant(list[i])
-					if err != nil {
-						return nil
-					}
-					return row
-				})
+				out[i] = lowered.of(key(i), func() []float64 { return describe(i) })
 			}
 		})
 	}
@@ -58,7 +72,7 @@ func (k *Kernel) variants(ctx context.Context, list []schedule.Config) ([][]floa
 }
 
 // of returns what is known of a key, or makes it. Once there are too many, all are forgotten.
-func (d *described) of(key [sha256.Size]byte, make func() []float64) []float64 {
+func (d *described) of(key variantKey, make func() []float64) []float64 {
 	d.mutex.Lock()
 	row, ok := d.rows[key]
 	d.mutex.Unlock()
@@ -70,8 +84,10 @@ func (d *described) of(key [sha256.Size]byte, make func() []float64) []float64 {
 	defer d.mutex.Unlock()
 	if len(d.rows) >= mostVariants {
 		clear(d.rows)
+		clear(d.read)
 	}
 	d.rows[key] = row
+	d.made++
 	return row
 }
 

@@ -212,28 +212,15 @@ func (h *HeldOut) Learn(list []*predict.Examples) (*predict.Model, error) {
 	return h.kept(predict.Digest(list), func() (*predict.Model, error) { return predict.Learn(list) })
 }
 
-// LearnBoth returns the model of some kernels, of both levels, with what it knows of registers. The second one learns
-// from those of each kernel's trials that the model without a tenth of the stencils, its own among them, takes for
-// fast. It is made once.
+// LearnBoth returns the model of some kernels, of both levels, with what it knows of registers. It is made once.
 func (h *HeldOut) LearnBoth(ctx context.Context, list []*predict.Examples) (*predict.Model, error) {
-	return h.kept(predict.DigestOfBoth(list, h.All), func() (*predict.Model, error) {
+	return h.kept(predict.DigestOfBoth(list), func() (*predict.Model, error) {
 		first, err := h.Learn(list)
 		if err != nil {
 			return nil, err
 		}
-		held := make([][]float64, len(list))
-		for k, e := range list {
-			if !e.IsLowered() {
-				continue
-			}
-			m, err := h.Without(ctx, e, Splits[0])
-			if err != nil {
-				return nil, err
-			}
-			held[k] = predict.Predictions(m.Speed, e)
-		}
 		m := *first
-		return &m, m.LearnRest(ctx, list, held, func() {})
+		return &m, m.LearnRest(ctx, list, func() {})
 	})
 }
 

@@ -50,7 +50,7 @@ type judged struct {
 func judge(e *predict.Examples, score scorer) (*judged, error) {
 	var trials []int
 	for i := range e.Trials {
-		if e.Drawn[i] || e.Trials[i].Config.Equal(e.Usual) {
+		if e.IsCandidate(i) {
 			trials = append(trials, i)
 		}
 	}
