@@ -110,7 +110,6 @@ func (m *Model) expect(ctx context.Context, all []*Examples, part func(*Examples
 			if err := x.LearnRest(ctx, others, func() {}); err != nil {
 				return err
 			}
-			x.SetPrograms(others)
 			for _, e := range all {
 				if part(e) != n {
 					continue

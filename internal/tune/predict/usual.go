@@ -6,22 +6,19 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/lower"
 )
 
-// usualPlace is that of a kernel's usual configuration in a ranking, where the model knows programs like its own:
-// it stands by for the first pick, and is among the few that are measured.
+// usualPlace is that of a kernel's usual configuration in a ranking: it stands by for the first pick, and is among the
+// few that are measured.
 const usualPlace = 1
 
-// WithUsual puts the usual configuration of a kernel for GPUs into a ranking: at the second place, or at the first
-// where the program is unlike all that was learned from. A model errs most about such programs, and then takes what is
-// slow for fast; the usual configuration is never far from what it is elsewhere (docs/performance-log.md, "The usual
-// configuration among the first"). One that stands before that place stays there.
+// WithUsual puts the usual configuration of a kernel for GPUs into a ranking: at the second place. A model errs most
+// about programs that are unlike all that it has learned from, and the usual configuration is never far from what it is
+// elsewhere; but first picks are faster even for these programs (docs/performance-log.md, "The usual configuration is
+// the second of all rankings"). One that stands before that place stays there.
 func (m *Model) WithUsual(k *Kernel, list []Ranked) []Ranked {
 	if k.Target.Kind() != lower.GPU || len(list) == 0 || k.Usual.Family == "" || k.Space.Check(k.Usual) != nil {
 		return list
 	}
 	place := min(usualPlace, len(list))
-	if _, far := m.Nearest(k, 1); far {
-		place = 0
-	}
 	is := func(o Ranked) bool { return o.Config.Equal(k.Usual) }
 	if slices.ContainsFunc(list[:place], is) {
 		return list

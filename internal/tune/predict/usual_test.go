@@ -10,8 +10,8 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/synth"
 )
 
-// The usual configuration is the second of a ranking, and the first where the program is unlike all that was learned
-// from. It is there once, and nothing else moves but what makes room for it.
+// The usual configuration is the second of a ranking, also where the program is unlike all that was learned from. It is
+// there once, and nothing else moves but what makes room for it.
 func TestWithUsual(t *testing.T) {
 	m, err := Builtin(&session.Device{API: "cuda", Name: "NVIDIA H200"})
 	if err != nil {
@@ -31,23 +31,20 @@ func TestWithUsual(t *testing.T) {
 	far := *m
 	far.Programs = []Example{{Name: "other", Features: slices.Clone(features.Program(k.Bound, k.Call))}}
 	far.Programs[0].Features[0] += 100 * m.Scale.Units[0]
-	far.Scale.Far = m.Scale.Far
-	for _, c := range []struct {
-		model *Model
-		place int
-	}{{m, 1}, {&far, 0}} {
+	const place = 1
+	for _, model := range []*Model{m, &far} {
 		for at := -1; at < 4; at++ { // where it stands by what is predicted
 			before := slices.Clone(ranked)
 			if at >= 0 {
 				before = slices.Insert(before, at, Ranked{Config: k.Usual, Fraction: ranked[at].Fraction, Alone: 0.125})
 			}
-			list := c.model.WithUsual(k, before)
-			want := c.place
+			list := model.WithUsual(k, before)
+			want := place
 			if at >= 0 {
-				want = min(at, c.place)
+				want = min(at, place)
 			}
 			x := list[want]
-			if !usual(x) || x.Usual != (at < 0 || at >= c.place) || x.Fraction != before[want].Fraction ||
+			if !usual(x) || x.Usual != (at < 0 || at >= place) || x.Fraction != before[want].Fraction ||
 				at >= 0 && x.Alone != 0.125 || at < 0 && (x.Needs == nil || !(x.Alone > 0)) {
 				t.Errorf("at place %d of what is predicted: number %d is %+v", at, want, x)
 			}

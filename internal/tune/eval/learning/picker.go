@@ -88,7 +88,6 @@ func byBoth(ctx context.Context, h *HeldOut, all []*predict.Examples) (scorer, e
 	if m.Second == nil { // no kernel can be lowered
 		return byTrees(ctx, h, all)
 	}
-	m = withPrograms(m, all)
 	return func(e *predict.Examples, trials []int) ([]score, error) {
 		var configs []schedule.Config
 		at := map[string]int{}
