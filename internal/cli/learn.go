@@ -67,15 +67,11 @@ func (c *learnCmd) Run(a *app) error {
 		r.Progress = func(done, all int) { fmt.Fprintf(a.stderr, "%d of %d steps of learning are done\n", done, all) }
 	}
 	var m *engine.Learned
-	learn := func() (err error) {
+	err := predict.KeepVariants(c.Variants, func() (err error) {
 		m, err = engine.Learn(a.ctx, r)
 		return err
-	}
-	if c.Variants != "" {
-		if err := predict.KeepVariants(c.Variants, learn); err != nil {
-			return err
-		}
-	} else if err := learn(); err != nil {
+	})
+	if err != nil {
 		return err
 	}
 	for _, u := range m.Unread {

@@ -148,12 +148,9 @@ func (m *Model) firstPick(ctx context.Context, e *Examples) (float64, error) {
 			fractions[t.Config.String()] = e.Fraction(t)
 		}
 	}
-	ranked, err := m.RankLowered(ctx, e.Kernel, m.RankOf(e.Kernel, configs), LoweredCandidates)
+	ranked, err := m.RankTried(ctx, e.Kernel, configs)
 	if err != nil {
 		return 0, err
-	}
-	if _, ok := fractions[e.Usual.String()]; ok {
-		ranked = m.WithUsual(e.Kernel, ranked)
 	}
 	var first []float64
 	for _, x := range ranked[:min(1+StandBy, len(ranked))] {

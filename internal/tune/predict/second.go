@@ -97,6 +97,16 @@ func (m *Model) Chosen(ctx context.Context, k *Kernel) ([]Ranked, error) {
 	return m.WithNeighbours(ctx, k, m.WithUsual(k, list))
 }
 
+// RankTried ranks configurations of a kernel that were tried, by both levels. The usual one has its place if it is
+// among them.
+func (m *Model) RankTried(ctx context.Context, k *Kernel, configs []schedule.Config) ([]Ranked, error) {
+	ranked, err := m.RankLowered(ctx, k, m.RankOf(k, configs), LoweredCandidates)
+	if err == nil && slices.ContainsFunc(configs, k.Usual.Equal) {
+		ranked = m.WithUsual(k, ranked)
+	}
+	return ranked, err
+}
+
 // RankLowered ranks the first n of a ranking of Rank's again, by features of their lowered kernels. Those that cannot
 // be lowered are dropped: a block has less memory than they take. All others follow in their order. A model without a
 // second level keeps the order of the first, and kernels of processors keep all of it.

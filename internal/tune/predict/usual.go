@@ -18,9 +18,8 @@ func (m *Model) WithUsual(k *Kernel, list []Ranked) []Ranked {
 	if k.Target.Kind() != lower.GPU || len(list) == 0 || k.Usual.Family == "" || k.Space.Check(k.Usual) != nil {
 		return list
 	}
-	place := min(usualPlace, len(list))
 	is := func(o Ranked) bool { return o.Config.Equal(k.Usual) }
-	if slices.ContainsFunc(list[:place], is) {
+	if slices.ContainsFunc(list[:usualPlace], is) {
 		return list
 	}
 	x := Ranked{Config: k.Usual}
@@ -30,6 +29,6 @@ func (m *Model) WithUsual(k *Kernel, list []Ranked) []Ranked {
 		program, of := k.describe()
 		x.Alone, x.Needs = m.predictor(k)(k.Usual), m.needsOf(k, program, of, k.Usual)
 	}
-	x.Usual, x.Fraction = true, list[min(place, len(list)-1)].Fraction
-	return slices.Insert(slices.DeleteFunc(slices.Clone(list), is), place, x)
+	x.Usual, x.Fraction = true, list[min(usualPlace, len(list)-1)].Fraction
+	return slices.Insert(slices.DeleteFunc(slices.Clone(list), is), usualPlace, x)
 }

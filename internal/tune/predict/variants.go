@@ -22,7 +22,7 @@ const mostVariants = 1 << 18
 type described struct {
 	mutex sync.Mutex
 	rows  map[variantKey][]float64 // nil for what cannot be lowered
-	read  map[variantKey]bool      // those of ReadVariants
+	read  map[variantKey]bool      // those of a file
 	right map[string]bool          // kernels of which one of these was made anew, and was the same
 	made  int                      // so many are not written
 }

@@ -78,8 +78,8 @@ func byTrees(_ context.Context, h *HeldOut, all []*predict.Examples) (scorer, er
 	return each(func(e *predict.Examples, i int) float64 { return m.Speed.Predict(e.Rows[i]) }), err
 }
 
-// byBoth scores by both levels, as a ranking does: the first trials are lowered, those that may spill follow all
-// others, and those that cannot be lowered are the last of all. The usual configuration is among the first.
+// byBoth scores by both levels, as a ranking does: the first trials are lowered, and those that cannot be are the last
+// of all. The usual configuration is among the first.
 func byBoth(ctx context.Context, h *HeldOut, all []*predict.Examples) (scorer, error) {
 	m, err := h.LearnBoth(ctx, all)
 	if err != nil {
@@ -95,12 +95,9 @@ func byBoth(ctx context.Context, h *HeldOut, all []*predict.Examples) (scorer, e
 			configs = append(configs, e.Trials[trial].Config)
 			at[configs[i].String()] = i
 		}
-		ranked, err := m.RankLowered(ctx, e.Kernel, m.RankOf(e.Kernel, configs), predict.LoweredCandidates)
+		ranked, err := m.RankTried(ctx, e.Kernel, configs)
 		if err != nil {
 			return nil, err
-		}
-		if slices.ContainsFunc(configs, e.Usual.Equal) {
-			ranked = m.WithUsual(e.Kernel, ranked)
 		}
 		scores := make([]score, len(trials))
 		for place, x := range ranked {
