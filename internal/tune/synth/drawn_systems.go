@@ -12,16 +12,33 @@ import (
 // operations, which drawn programs of single sums have not: registers bound their kernels, and who reads what from
 // where decides.
 
-// drawnSystemCount is how many there are. Recordings are made of them: the draws never change.
-const drawnSystemCount = 32
+// drawnExtent says how large the systems of a suite are.
+type drawnExtent struct {
+	suite    string
+	doc      string
+	programs int    // recordings are made of them: the draws never change
+	seed     uint64 // of the draws, with a program's number
+	grids    [2]int // the least, and how many numbers from there on are drawn from; those that are not read are dropped
+	terms    int    // the least
+}
+
+// drawnExtents are those of the suites of systems.
+var drawnExtents = []drawnExtent{
+	{"drawnsystems", "%d drawn systems in 3 dimensions: many grids, finite differences, hundreds of operations",
+		32, 2027, [2]int{3, 9}, 5},
+	{"drawnwide", "%d drawn systems in 3 dimensions, that read 12 to 21 grids",
+		16, 2028, [2]int{12, 16}, 14},
+}
 
 // mostSystemPoints are the cells that the terms of a system read at most: compilers take long for more.
 const mostSystemPoints = 220
 
-func drawnSystems() Suite {
-	doc := "%d drawn systems in 3 dimensions: many grids, finite differences, hundreds of operations"
-	return drawnSuite("drawnsystems", fmt.Sprintf(doc, drawnSystemCount), []string{"L", "M", "N"}, drawnSystemCount,
-		func(n int, name string) Program { return drawSystem(n).program(name) })
+func drawnSystems() (list []Suite) {
+	for _, x := range drawnExtents {
+		list = append(list, drawnSuite(x.suite, fmt.Sprintf(x.doc, x.programs), []string{"L", "M", "N"}, x.programs,
+			func(n int, name string) Program { return x.draw(n).program(name) }))
+	}
+	return list
 }
 
 // drawnSystem is a system that was drawn.
@@ -135,21 +152,21 @@ var drawnTermKinds = []drawnTermKind{
 	}},
 }
 
-// drawSystem draws a system by its number.
-func drawSystem(n int) *drawnSystem {
-	r := rand.New(rand.NewPCG(uint64(n), 2027))
+// draw draws a system by its number.
+func (x *drawnExtent) draw(n int) *drawnSystem {
+	r := rand.New(rand.NewPCG(uint64(n), x.seed))
 	d := &drawnSystem{drawing: drawing{letters: []string{"k", "j", "i"}, order: uint64(n)}}
 	d.kind = &drawnKinds[[]int{0, 1, 1}[r.IntN(3)]]
 	for range d.letters {
 		step := []int{1, 4, 8, 16, 32}[r.IntN(5)]
 		d.edges = append(d.edges, (176+r.IntN(120))/step*step)
 	}
-	for i := range 3 + r.IntN(9) {
+	for i := range x.grids[0] + r.IntN(x.grids[1]) {
 		d.names = append(d.names, fmt.Sprintf("u%d", i))
 	}
 	reach := 1 + r.IntN(4) // most terms of a discretisation are of one order
 	kinds := r.Perm(len(drawnTermKinds))[:2+r.IntN(3)]
-	for most := 5 + r.IntN(6)*r.IntN(7); len(d.terms) < most; {
+	for most := x.terms + r.IntN(6)*r.IntN(7); len(d.terms) < most; {
 		t := drawnTerm{kind: &drawnTermKinds[kinds[r.IntN(len(kinds))]], axis: r.IntN(3)}
 		t.side = (t.axis + 1 + r.IntN(2)) % 3
 		t.reach = min(max(reach, t.kind.least), t.kind.most)

@@ -66,7 +66,7 @@ func TestDrawnPrograms(t *testing.T) {
 
 // What drawn programs compute depends on what they read: hardly any result is what bounds leave of it.
 func TestDrawnProgramsRun(t *testing.T) {
-	for _, s := range append(drawnPrograms(), drawnSystems()) {
+	for _, s := range append(drawnPrograms(), drawnSystems()...) {
 		for n, p := range s.Programs() {
 			if n%3 > 0 {
 				continue

@@ -38,6 +38,7 @@ func bound(t *testing.T, name, text string) *ir.Binding {
 func TestSuites(t *testing.T) {
 	counts := map[string]int{
 		"garvey": 104, "garvey416": 416, "omnitune": 29, "lift": 8, "drawn2d": 32, "drawn3d": 48, "drawnsystems": 32,
+		"drawnwide": 16,
 	}
 	if len(Suites()) != len(counts) {
 		t.Errorf("%d suites", len(Suites()))
@@ -135,7 +136,7 @@ func TestOptions(t *testing.T) {
 
 func TestMistakes(t *testing.T) {
 	if _, err := FindSuite("garvy"); err == nil || err.Error() !=
-		`there is no suite "garvy"; there are garvey, garvey416, omnitune, lift, drawn2d, drawn3d, drawnsystems` {
+		`there is no suite "garvy"; there are garvey, garvey416, omnitune, lift, drawn2d, drawn3d, drawnsystems, drawnwide` {
 		t.Error(err)
 	}
 	for _, c := range []struct {
