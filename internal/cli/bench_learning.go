@@ -66,7 +66,7 @@ func (c *benchLearning) Run(a *app) error {
 		return err
 	}
 	models.Wanted = c.Split
-	return c.keeping(func() error {
+	return c.keeping(a, func() error {
 		if c.Lockbox != "" {
 			return c.lockbox(a, models)
 		}

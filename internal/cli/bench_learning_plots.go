@@ -36,7 +36,7 @@ func (c *benchLearningPlots) Run(a *app) error {
 		return err
 	}
 	var p *learning.Plots
-	err = c.keeping(func() (err error) {
+	err = c.keeping(a, func() (err error) {
 		p, err = learning.NewPlots(a.ctx, models, a.commit(), a.stderr)
 		return err
 	})

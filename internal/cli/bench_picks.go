@@ -83,7 +83,7 @@ func (c *benchPicks) Run(a *app) error {
 		return err
 	}
 	prepare := func() error { return models.Prepare(a.ctx, left, models.BothWithout) }
-	if err := c.keeping(prepare); err != nil {
+	if err := c.keeping(a, prepare); err != nil {
 		return err
 	}
 	until, missed := time.Now().Add(c.Budget), 0

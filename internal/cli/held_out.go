@@ -30,9 +30,9 @@ func (f *heldOutFlags) heldOut(ctx context.Context, device string) (*learning.He
 }
 
 // keeping does work by such models.
-func (f *heldOutFlags) keeping(work func() error) error {
+func (f *heldOutFlags) keeping(a *app, work func() error) error {
 	if f.Models == "" {
 		return work()
 	}
-	return predict.KeepVariants(filepath.Join(f.Models, "variants.gob.gz"), work)
+	return predict.KeepVariants(filepath.Join(f.Models, "variants.gob.gz"), a.interrupts.hold, work)
 }

@@ -16,9 +16,14 @@ func TestKeepVariants(t *testing.T) {
 	k := recordings(t, 1, "star-zyx-r3")[0].Kernel
 	configs := Candidates(k.Space, 5)
 	path := filepath.Join(t.TempDir(), "variants.gob.gz")
+	saved := 0
+	save := func(write func() error) error {
+		saved++
+		return write()
+	}
 	describe := func() ([][]float64, error) {
 		var rows [][]float64
-		err := KeepVariants(path, func() (err error) {
+		err := KeepVariants(path, save, func() (err error) {
 			rows, err = k.variants(t.Context(), configs)
 			return err
 		})
@@ -28,8 +33,8 @@ func TestKeepVariants(t *testing.T) {
 	forget()
 	defer forget()
 	before, err := describe()
-	if err != nil || len(before) != len(configs) || before[0] == nil {
-		t.Fatalf("%v, %v", before, err)
+	if err != nil || len(before) != len(configs) || before[0] == nil || saved != 1 {
+		t.Fatalf("%v, saved %d times, %v", before, saved, err)
 	}
 	written, err := os.ReadFile(path)
 	if err != nil {
@@ -44,7 +49,8 @@ func TestKeepVariants(t *testing.T) {
 		lowered.rows[key] = []float64{1}
 	}
 	lowered.made = 1
-	if err := KeepVariants(path, func() error { return nil }); err != nil {
+	interrupted := errors.New("interrupted")
+	if err := KeepVariants(path, save, func() error { return interrupted }); !errors.Is(err, interrupted) {
 		t.Fatal(err)
 	}
 	changed, err := os.ReadFile(path)
