@@ -131,8 +131,7 @@ func (c *emitCmd) predict(a *app, src *diag.Source, r *engine.EmitRequest) error
 			learnedOnText(p.LearnedOn))
 	}
 	if p.Far > 0 {
-		fmt.Fprintf(a.stderr, "note: not predicted, since the model has learned from nothing like it: %s\n",
-			count(p.Far, "kernel"))
+		fmt.Fprintf(a.stderr, "note: %s\n", farText(p))
 	}
 	return nil
 }

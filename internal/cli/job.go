@@ -349,8 +349,7 @@ func (j *job) predict() error {
 			d.Kernel.ID(), quantity.Time(d.Seconds), quantity.Time(d.Loop.Single)))
 	}
 	if p.Far > 0 {
-		j.note(fmt.Sprintf("not predicted, since the model of the device has learned from nothing like it: %s; "+
-			"gridloom tune finds the fastest plan", count(p.Far, "kernel")))
+		j.note(farText(p) + "; gridloom tune finds the fastest plan")
 	}
 	return nil
 }
@@ -367,7 +366,7 @@ func (j *job) guarded(p *engine.Prediction) int {
 		return 0
 	case j.Guard != nil:
 		return *j.Guard
-	case p.IsUnsure() || p.Far > 0: // the usual plan of what is unlike all else may be far from the fastest
+	case p.IsUnsure():
 		return engine.MostGuarded
 	}
 	return 0

@@ -20,7 +20,7 @@ type predictCmd struct {
 	Plan    string   `help:"Settings that stay as they are, such as local=fused; @FILE reads them from a file." placeholder:"PLAN"`
 	FP      string   `name:"fp" default:"contract" enum:"strict,contract,fast" help:"Arithmetic: strict, contract or fast. Default: contract." placeholder:"MODE"`
 	Top     int      `default:"5" help:"Show so many configurations of each kernel. Default: 5." placeholder:"N"`
-	Lower   int      `default:"200" help:"Lower so many of the first candidates of each kernel, and rank them again by what is counted on them, if the model has a second level; 0 lowers none. Default: 200." placeholder:"N"`
+	Lower   int      `default:"200" help:"Lower so many candidates of each kernel, its first ones and some of each form, and rank them again by what is counted on them, if the model has a second level; 0 lowers none. Default: 200." placeholder:"N"`
 	Depths  bool     `help:"In the place of rankings: what the cost model predicts for kernels of several iterations of each loop."`
 	JSON    bool     `name:"json" help:"Print as JSON."`
 }
@@ -79,7 +79,7 @@ func (c *predictCmd) Run(a *app) error {
 func printPredicted(a *app, p *engine.Predicted) {
 	a.row("%s: %d candidates in %.0f ms", p.Kernel, p.Candidates, 1e3*p.Seconds)
 	if p.Lowered > 0 {
-		a.row("  the first %d ranked again by their lowered kernels in %.1f s", p.Lowered, p.LoweredSeconds)
+		a.row("  %d of them ranked again by their lowered kernels in %.1f s", p.Lowered, p.LoweredSeconds)
 	}
 	for i, x := range p.Top {
 		a.row("  %d. %.2f of the best  %s%s%s", i+1, x.Fraction, x.Config, needsText(x.Needs),
@@ -104,6 +104,14 @@ func printPredicted(a *app, p *engine.Predicted) {
 		a.row("  warning: it is unlike all that the model has learned from; gridloom tune measures")
 	}
 	a.row("  first picks like this one have %s%s", expectationText(p.Expected), learnedOnText(p.LearnedOn))
+}
+
+// farText words that kernels are unlike all that a model has learned from.
+func farText(p *engine.Prediction) string {
+	if p.Kept == 0 {
+		return "unlike all that the model has learned from: " + count(p.Far, "kernel")
+	}
+	return "not predicted, since the model has learned from nothing like it: " + count(p.Kept, "kernel")
 }
 
 // localsText words what is predicted for local grids.

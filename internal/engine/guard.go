@@ -10,7 +10,7 @@ import (
 
 // GuardRequest asks for measurements of what a model expects to be fast, before a job takes its word for it.
 type GuardRequest struct {
-	Job    *Job              // after Job.Model: kernels that are unlike all that was learned from have their usual plan
+	Job    *Job              // after Job.Model
 	Device *Device           // the job's, opened ToTune
 	Store  store.Store       // keeps what is measured; nil keeps nothing
 	Source string            // the program's text

@@ -117,9 +117,9 @@ func modelOn(t *target.Target, path string) (*predict.Model, error) {
 const mostTried = 10
 
 // Model gives a job without a plan that of a model, from a file or, if path is empty, of its device that comes with
-// Gridloom: of each kernel the configuration that is expected to be the fastest among those that fit. Kernels that are
-// unlike all that the model has learned from keep their usual ones. Job.Next has what is expected to be fastest after
-// that. The prediction is nil if there is no model.
+// Gridloom: of each kernel the configuration that is expected to be the fastest among those that fit. Kernels of
+// processors that are unlike all that the model has learned from keep their usual ones. Job.Next has what is expected
+// to be fastest after that. The prediction is nil if there is no model.
 func (j *Job) Model(ctx context.Context, path string) (*Prediction, error) {
 	if j.Origin != Usual || j.Device.Reference() {
 		return nil, nil
@@ -179,7 +179,12 @@ func byModel(ctx context.Context, m *predict.Model, b *ir.Binding, t *target.Tar
 	for _, k := range kernels {
 		if _, far := m.Nearest(k, 1); far {
 			out.Far++
-			continue
+			// First picks of GPUs are faster than usual configurations even there (docs/performance-log.md, "The usual
+			// configuration is the second of all rankings"). Of processors that is not known.
+			if k.Target.Kind() != lower.GPU {
+				out.Kept++
+				continue
+			}
 		}
 		list, err := m.Chosen(ctx, k)
 		if err != nil {
@@ -213,13 +218,14 @@ type Prediction struct {
 	Kernels  int                    // whose configurations it has chosen
 	Locals   *tuner.PredictedLocals // by the cost model; nil if there was nothing to choose
 	Far      int                    // that are unlike all that the model has learned from
+	Kept     int                    // of these, that have their usual configurations for it
 	Expected predict.Expectation    // of the kernel that may lose most, where Kernels is not 0
 	// LearnedOn are the processors that the model has learned on, if it has not seen this machine.
 	LearnedOn []string
 }
 
 // IsUnsure reports whether what is predicted should be measured before it is trusted.
-func (p *Prediction) IsUnsure() bool { return p.Expected.IsWide() || len(p.LearnedOn) > 0 }
+func (p *Prediction) IsUnsure() bool { return p.Expected.IsWide() || len(p.LearnedOn) > 0 || p.Far > 0 }
 
 // elsewhere returns the processors that a model has learned on, if the target is none of them.
 func elsewhere(m *predict.Model, t *target.Target) []string {
@@ -271,7 +277,7 @@ func Predict(ctx context.Context, r PredictRequest) ([]Predicted, error) {
 				p.Forms = append(p.Forms, PredictedForm{form, x.Fraction, x.Config.String()})
 			}
 		}
-		if ranked, err = m.WithNeighbours(ctx, k, m.WithUsual(k, ranked)); err != nil {
+		if ranked, err = m.AtPlaces(ctx, k, ranked); err != nil {
 			return nil, err
 		}
 		for _, x := range ranked[:min(r.Top, len(ranked))] {

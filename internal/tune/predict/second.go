@@ -11,7 +11,7 @@ import (
 )
 
 // Second is the second level of a ranking: trees that know more of fewer candidates. They have learned from all trials,
-// by what is counted on the lowered kernels beside all that Speed knows. The first of a ranking are ranked again by
+// by what is counted on the lowered kernels beside all that Speed knows. Some of a ranking are ranked again by
 // them.
 type Second struct {
 	Features []string       `json:"features"`
@@ -84,8 +84,8 @@ const LoweredCandidates = 200
 // registers that it has spilled.
 const StandBy = 3
 
-// Chosen is the ranking that a plan is taken from without a measurement: by both levels, where the model has them, with
-// the usual configuration and what was the fastest for the nearest programs among the first.
+// Chosen is the ranking that a plan is taken from without a measurement: by both levels, where the model has them, and
+// AtPlaces.
 func (m *Model) Chosen(ctx context.Context, k *Kernel) ([]Ranked, error) {
 	list := m.Rank(k)
 	var err error
@@ -94,27 +94,39 @@ func (m *Model) Chosen(ctx context.Context, k *Kernel) ([]Ranked, error) {
 			return nil, err
 		}
 	}
-	return m.WithNeighbours(ctx, k, m.WithUsual(k, list))
+	return m.AtPlaces(ctx, k, list)
 }
 
-// RankTried ranks configurations of a kernel that were tried, by both levels. The usual one has its place if it is
-// among them.
+// AtPlaces gives a ranking what its first are to have: several forms, the usual configuration, and what was the fastest
+// for the nearest programs.
+func (m *Model) AtPlaces(ctx context.Context, k *Kernel, list []Ranked) ([]Ranked, error) {
+	return m.WithNeighbours(ctx, k, m.WithUsual(k, spread(k, list)))
+}
+
+// RankTried ranks configurations of a kernel that were tried, by both levels, with several forms among the first. The
+// usual one has its place if it is among them.
 func (m *Model) RankTried(ctx context.Context, k *Kernel, configs []schedule.Config) ([]Ranked, error) {
 	ranked, err := m.RankLowered(ctx, k, m.RankOf(k, configs), LoweredCandidates)
-	if err == nil && slices.ContainsFunc(configs, k.Usual.Equal) {
+	if err != nil {
+		return nil, err
+	}
+	ranked = spread(k, ranked)
+	if slices.ContainsFunc(configs, k.Usual.Equal) {
 		ranked = m.WithUsual(k, ranked)
 	}
-	return ranked, err
+	return ranked, nil
 }
 
-// RankLowered ranks the first n of a ranking of Rank's again, by features of their lowered kernels. Those that cannot
-// be lowered are dropped: a block has less memory than they take. All others follow in their order. A model without a
-// second level keeps the order of the first, and kernels of processors keep all of it.
+// RankLowered ranks n of a ranking of Rank's again, by features of their lowered kernels: its first n/2, and the next
+// of each form in turn. Those that cannot be lowered are dropped: a block has less memory than they take. All others
+// follow in their order. A model without a second level keeps the order of the first, and kernels of processors keep
+// all of it.
 func (m *Model) RankLowered(ctx context.Context, k *Kernel, ranked []Ranked, n int) ([]Ranked, error) {
 	if k.Target.Kind() != lower.GPU {
 		return ranked, nil
 	}
 	n = min(n, len(ranked))
+	ranked = toLower(k, ranked, n)
 	variants, err := k.variants(ctx, Configs(ranked, n))
 	if err != nil {
 		return nil, err

@@ -13,10 +13,10 @@ import (
 )
 
 // KeepVariants does work that lowers variants. What a file has of them is not made again, and what is made is in the
-// file afterwards, also where the work was interrupted: to lower all that a model learns from takes a core an hour. save runs
-// what writes the file, for seconds, and may keep an interrupted process from ending before. The compiler may have
-// changed since the file was written: of each kernel one variant is made anew, and where it differs the work fails, and
-// the file stays as it is. Without a path nothing is kept.
+// file afterwards, also where the work was interrupted: to lower all that a model learns from takes a core an hour.
+// save runs what writes the file, for seconds, and may keep an interrupted process from ending before. The compiler may
+// have changed since the file was written: of each kernel one variant is made anew, and where it differs the work
+// fails, and the file stays as it is. Without a path nothing is kept.
 func KeepVariants(path string, save func(write func() error) error, work func() error) error {
 	if path == "" {
 		return work()
