@@ -270,9 +270,9 @@ func Predict(ctx context.Context, r PredictRequest) ([]Predicted, error) {
 			}
 			p.LoweredSeconds = time.Since(began).Seconds()
 		}
-		roles := k.Space.Roles()
+		formOf := k.FormOf()
 		for _, x := range ranked {
-			form := predict.FormOf(roles.Of(x.Config), x.Config.Family)
+			form := formOf(x.Config)
 			if !slices.ContainsFunc(p.Forms, func(f PredictedForm) bool { return f.Form == form }) {
 				p.Forms = append(p.Forms, PredictedForm{form, x.Fraction, x.Config.String()})
 			}

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/gridloom/gridloom/internal/compile/lower"
-	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
 // Candidates of one form are much alike to a model: it takes hundreds that differ in little for equally fast, and where
@@ -18,7 +17,7 @@ func toLower(k *Kernel, ranked []Ranked, n int) []Ranked {
 	}
 	var forms []string         // in the order of their first
 	next := map[string][]int{} // places of each form, behind the first n/2
-	formOf := k.forms()
+	formOf := k.FormOf()
 	for i := n / 2; i < len(ranked); i++ {
 		form := formOf(ranked[i].Config)
 		if next[form] == nil {
@@ -61,7 +60,7 @@ func spread(k *Kernel, list []Ranked) []Ranked {
 	}
 	left := slices.Clone(list[:min(spreadAmong, len(list))])
 	var forms []string
-	formOf := k.forms()
+	formOf := k.FormOf()
 	for _, x := range left {
 		forms = append(forms, formOf(x.Config))
 	}
@@ -81,10 +80,4 @@ func spread(k *Kernel, list []Ranked) []Ranked {
 	list = slices.Concat(first, left, list[min(spreadAmong, len(list)):])
 	falling(list)
 	return list
-}
-
-// forms returns what names the form of a configuration.
-func (k *Kernel) forms() func(schedule.Config) string {
-	roles := k.Space.Roles()
-	return func(c schedule.Config) string { return FormOf(roles.Of(c), c.Family) }
 }

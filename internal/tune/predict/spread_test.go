@@ -14,7 +14,7 @@ import (
 func TestToLower(t *testing.T) {
 	m, list := trained(t)
 	k := list[0].Kernel
-	formOf := k.forms()
+	formOf := k.FormOf()
 	for _, n := range []int{0, 1, 7, 40, 200} {
 		ranked := m.Rank(k)
 		all := map[string]bool{}
@@ -61,7 +61,7 @@ func TestToLower(t *testing.T) {
 func TestSpread(t *testing.T) {
 	_, list := trained(t)
 	k := list[0].Kernel
-	formOf := k.forms()
+	formOf := k.FormOf()
 	of := map[string][]schedule.Config{}
 	for _, c := range Candidates(k.Space, 2000) {
 		of[formOf(c)] = append(of[formOf(c)], c)

@@ -25,10 +25,10 @@ type kernelForms struct {
 // formsOf finds the forms of a kernel, of some family alone unless it is "".
 func formsOf(e *predict.Examples, family string) *kernelForms {
 	k := &kernelForms{of: e, share: map[string]float64{}}
-	tried, roles := map[string]int{}, e.Space.Roles()
+	tried, formOf := map[string]int{}, e.FormOf()
 	for i := range e.Trials {
 		t := &e.Trials[i]
-		form := predict.FormOf(roles.Of(t.Config), t.Config.Family)
+		form := formOf(t.Config)
 		if family != "" && t.Config.Family != family {
 			continue
 		}
@@ -110,9 +110,9 @@ var formPickers = []formPicker{
 // first is the form of the first of a ranking that was tuned: that of the kernel that is taken. It is the first form by
 // name if none is ranked.
 func (k *kernelForms) first(ranked []predict.Ranked) string {
-	roles := k.of.Space.Roles()
+	formOf := k.of.FormOf()
 	for _, x := range ranked {
-		if form := predict.FormOf(roles.Of(x.Config), x.Config.Family); slices.Contains(k.forms, form) {
+		if form := formOf(x.Config); slices.Contains(k.forms, form) {
 			return form
 		}
 	}
@@ -124,10 +124,10 @@ const ofForm = 5
 
 // predicted returns what the first candidates of each form are predicted to have, in the mean.
 func (k *kernelForms) predicted(ranked []predict.Ranked) map[string]float64 {
-	roles := k.of.Space.Roles()
+	formOf := k.of.FormOf()
 	sum, n := map[string]float64{}, map[string]float64{}
 	for _, x := range ranked {
-		form := predict.FormOf(roles.Of(x.Config), x.Config.Family)
+		form := formOf(x.Config)
 		if n[form] < ofForm {
 			sum[form], n[form] = sum[form]+x.Fraction, n[form]+1
 		}
