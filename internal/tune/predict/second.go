@@ -11,8 +11,7 @@ import (
 )
 
 // Second is the second level of a ranking: trees that know more of fewer candidates. They have learned from all trials,
-// by what is counted on the lowered kernels beside all that Speed knows. Some of a ranking are ranked again by
-// them.
+// by what is counted on the lowered kernels beside all that Speed knows. Some of a ranking are ranked again by them.
 type Second struct {
 	Features []string       `json:"features"`
 	Speed    *learn.Boosted `json:"speed"` // predicts the fraction
@@ -126,7 +125,9 @@ func (m *Model) RankLowered(ctx context.Context, k *Kernel, ranked []Ranked, n i
 		return ranked, nil
 	}
 	n = min(n, len(ranked))
-	ranked = toLower(k, ranked, n)
+	if m.Second != nil {
+		ranked = toLower(k, ranked, n)
+	}
 	variants, err := k.variants(ctx, Configs(ranked, n))
 	if err != nil {
 		return nil, err

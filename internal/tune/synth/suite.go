@@ -1,7 +1,7 @@
 // Package synth writes stencil programs to tune and to learn from. They come in
 // suites, most of them that of a publication: the synthetic kernels of Garvey 2018, the
 // generator of Cummins 2018 (OmniTune), and the two-dimensional programs of
-// Rimmelg 2020 (Lift). Those that are drawn have programs that differ in what those have in common.
+// Rimmelg 2020 (Lift). Others are drawn: programs that differ in what those have in common.
 // Every program is a text that can be read, run and tuned like any other.
 package synth
 
