@@ -532,29 +532,32 @@ func (*Comment) stmt()        {}
 
 // Children returns an expression's operands in evaluation order: what a fused multiply-add
 // adds to comes before the product. mapChildren has the same order.
-func Children(e Expr) []Expr {
+func Children(e Expr) []Expr { return children(e, new([3]Expr)) }
+
+// children is Children, in the place of a list. Where Children is inlined, the place is on the stack.
+func children(e Expr, list *[3]Expr) []Expr {
 	switch e := e.(type) {
 	case *Lit, *Ref, *Phase:
 		return nil
 	case *Load:
 		if e.Rank != nil {
-			return []Expr{e.Index, e.Rank}
+			return append(list[:0], e.Index, e.Rank)
 		}
-		return []Expr{e.Index}
+		return append(list[:0], e.Index)
 	case *Unary:
-		return []Expr{e.X}
+		return append(list[:0], e.X)
 	case *Binary:
-		return []Expr{e.X, e.Y}
+		return append(list[:0], e.X, e.Y)
 	case *Fma:
-		return []Expr{e.Z, e.X, e.Y}
+		return append(list[:0], e.Z, e.X, e.Y)
 	case *Select:
-		return []Expr{e.Cond, e.X, e.Y}
+		return append(list[:0], e.Cond, e.X, e.Y)
 	case *Cast:
-		return []Expr{e.X}
+		return append(list[:0], e.X)
 	case *FuncCall:
 		return e.Args
 	case *Random:
-		return []Expr{e.Seed, e.Number}
+		return append(list[:0], e.Seed, e.Number)
 	}
 	panic("kernel: unknown expression")
 }
