@@ -1,6 +1,7 @@
 package contest
 
 import (
+	"errors"
 	"flag"
 	"maps"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/lang"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/machine"
@@ -45,8 +47,16 @@ func TestProgramsHaveVariants(t *testing.T) {
 			x := fromSuite(t, p)
 			all := whole(t, x)
 			for _, technique := range chosen {
-				m, err := lower.Program(x.bound.Program, lower.Options{Target: lower.GPU, Sized: true, Bound: x.bound,
-					NoInitial: true, Plan: schedule.Plan{Every: leastWith(t, all, technique)}})
+				var m *kernel.Module
+				var err error
+				for _, c := range leastWith(t, all, technique) {
+					m, err = lower.Program(x.bound.Program, lower.Options{
+						Target: lower.GPU, Sized: true, Bound: x.bound, NoInitial: true, Plan: schedule.Plan{Every: c},
+					})
+					if _, limited := errors.AsType[*lower.ResourceLimit](err); !limited {
+						break
+					}
+				}
 				if err != nil {
 					t.Errorf("%s has no variant with %s: %v", p.Name, technique.name, err)
 					continue
@@ -98,8 +108,9 @@ func fromSuite(t *testing.T, p synth.Program) *Subject {
 }
 
 // leastWith returns a configuration with a technique whose threads have the
-// fewest cells.
-func leastWith(t *testing.T, s schedule.Space, x technique) schedule.Config {
+// fewest cells, and those that hold fewer and fewer grids in shared memory: a
+// block has not enough for all of some programs.
+func leastWith(t *testing.T, s schedule.Space, x technique) []schedule.Config {
 	t.Helper()
 	for _, vec := range []int64{1, 2} {
 		for _, load := range []string{"plain", "image"} {
@@ -109,12 +120,22 @@ func leastWith(t *testing.T, s schedule.Space, x technique) schedule.Config {
 				if !x.has(schedule.Int(vec).String(), load, schedule.Int(shared).String()) {
 					continue
 				}
-				if full, err := s.Complete(c); err == nil {
-					return full
+				full, err := s.Complete(c)
+				if err != nil {
+					continue
 				}
+				list := []schedule.Config{full}
+				for _, p := range s.Family(c.Family).Params {
+					fewer := full.With(p.Name, schedule.Word("no"))
+					if p.Role == schedule.ArrayStaging && s.Has(fewer) {
+						full = fewer
+						list = append(list, full)
+					}
+				}
+				return list
 			}
 		}
 	}
 	t.Fatalf("nothing has the technique %s", x.name)
-	return schedule.Config{}
+	return nil
 }
