@@ -72,3 +72,4 @@ bench: build
 # The models that come with Gridloom, anew from the recordings. The files are the same, byte for byte.
 models: build
 	build/gridloom learn --recordings bench/recordings --out internal/tune/predict/models/nvidia-h200.json.gz
+	build/gridloom learn --recordings bench/recordings-cpu --out internal/tune/predict/models/processors.json.gz

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/gridloom/gridloom/internal/engine"
@@ -13,6 +14,7 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/eval/learning"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/predict"
+	"github.com/gridloom/gridloom/internal/tune/session"
 )
 
 type benchPicks struct {
@@ -22,7 +24,7 @@ type benchPicks struct {
 	Search       int      `help:"Also search each kernel with so many trials, without and with a prior." placeholder:"TRIALS"`
 	Prior        int      `default:"10" help:"Configurations of a model that the second search begins with. Default: 10." placeholder:"N"`
 	Most         int      `default:"50" help:"Where none of a model's first ten picks is near the best, a search goes on up to so many trials, these ten among them. Default: 50." placeholder:"N"`
-	From         string   `help:"The device whose recordings are learned from: a part of its name. Default: the one that is measured on." placeholder:"NAME"`
+	From         string   `help:"The device whose recordings are learned from: a part of its name. Default: the one that is measured on, and on processors all of them." placeholder:"NAME"`
 	heldOutFlags `embed:""`
 	sliceFlags   `embed:""`
 }
@@ -67,11 +69,25 @@ func (c *benchPicks) Run(a *app) error {
 			return usage("--json %s: its rows are of %s, and this is %s", c.JSON, l.Device, on.Name)
 		}
 	}
-	models, err := c.heldOut(a.ctx, cmp.Or(c.From, on.Name))
+	from := cmp.Or(c.From, on.Name)
+	if c.From == "" && on.API == session.CPU {
+		from = "" // one model learns from all processors
+	}
+	models, err := c.heldOut(a.ctx, from)
 	if err != nil {
 		return err
 	}
-	rounds, err := learning.Unmeasured(models.All, rows, c.Program, c.Search > 0, c.Most)
+	kernels := models.All
+	if from == "" {
+		kernels = slices.DeleteFunc(slices.Clone(kernels), func(e *predict.Examples) bool {
+			return e.Device != on.String()
+		})
+		if len(kernels) == 0 {
+			return usage("--recordings %s: no kernel was recorded on this device, %s", c.Recordings, &on).
+				hintf("gridloom record measures kernels on it, and --from names another device to learn from")
+		}
+	}
+	rounds, err := learning.Unmeasured(kernels, rows, c.Program, c.Search > 0, c.Most)
 	if err != nil {
 		return usage("%v", err)
 	}

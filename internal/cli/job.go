@@ -366,7 +366,7 @@ func (j *job) guarded(p *engine.Prediction) int {
 		return 0
 	case j.Guard != nil:
 		return *j.Guard
-	case p.IsUnsure():
+	case p.IsUnsure() && j.IsWorthGuard():
 		return engine.MostGuarded
 	}
 	return 0

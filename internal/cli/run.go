@@ -22,7 +22,7 @@ type runCmd struct {
 	NoStore      bool `name:"no-store" group:"device" help:"Take the usual plan, not the one that tune has found and the store holds."`
 
 	NoModel bool   `name:"no-model" group:"device" help:"Take the usual plan where the store has none, not the one that a model of the device predicts to be the fastest." xor:"model"`
-	Guard   *int   `group:"device" help:"Measure so many predictions of each kernel before the run, at most 5, and take the fastest; 0 measures none. Default: 5 where a model's first predictions may have less than 0.8 of the best speed, or where it has learned from nothing like a kernel, else 0." placeholder:"N"`
+	Guard   *int   `group:"device" help:"Measure so many predictions of each kernel before the run, at most 5, and take the fastest; 0 measures none. Default: 5 where a model's first predictions may have less than 0.8 of the best speed, or where it has learned from nothing like a kernel (on processors only before long runs), else 0." placeholder:"N"`
 	Model   string `group:"device" help:"The model of the device, as gridloom learn writes it. Default: the one that comes with gridloom, if there is one." placeholder:"FILE" xor:"model"`
 
 	StopOnNaN bool `name:"stop-on-nan" help:"Stop, with status 4, when a cell is NaN: all are looked at after 1, 2, 4, 8 ... iterations, where --every and --checkpoint stop, and at the end."`

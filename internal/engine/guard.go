@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/tune/store"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
@@ -22,6 +23,16 @@ type GuardRequest struct {
 
 // MostGuarded is how many predictions of a kernel are measured at most before a run.
 const MostGuarded = 5
+
+// LeastGuarded is how many bytes a run moves at least for predictions to be measured on processors before it, unless a
+// user wants that: a compiler and a check of all cells take a second for each, and two cores move as much in some.
+const LeastGuarded = 100e9
+
+// IsWorthGuard reports whether a run takes as long as measurements of what a model is unsure about. What runs on a GPU
+// is taken for that.
+func (j *Job) IsWorthGuard() bool {
+	return j.Device.Target.Kind() == lower.GPU || tuner.Moved(j.Bound) >= LeastGuarded
+}
 
 // Guard measures the first predictions of each kernel, and the usual plan beside the best of them. The job has the
 // fastest plan then. Every cell that is computed meanwhile is checked, as Tune does.

@@ -211,6 +211,22 @@ func TestJobFarFromAll(t *testing.T) {
 	}
 }
 
+// Measurements before a run on processors have to take less than the run; on a GPU they are taken for that.
+func TestWorthGuard(t *testing.T) {
+	loop := strings.Replace(twoKernels, "star (v, u);\nscale (u, v);", "iterate TIMES { star (v, u); scale (u, v); }",
+		1)
+	for times, want := range map[string]bool{"10": false, "1000": true} { // 268 MB an iteration
+		j := paperJob(t, "h200", strings.Replace(loop, "TIMES", times, 1))
+		if !j.IsWorthGuard() {
+			t.Errorf("%s iterations on a GPU are too short", times)
+		}
+		j.Device.Target = target.OnPaper(emit.C, nil, arith.Contract)
+		if j.IsWorthGuard() != want {
+			t.Errorf("%s iterations on processors are long: %v", times, !want)
+		}
+	}
+}
+
 // Of a kernel's ranking some are lowered and ranked again, by a model that has a second level: half of them its first.
 func TestPredictLowered(t *testing.T) {
 	j := paperJob(t, "h200", twoKernels)

@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"bytes"
 	"io/fs"
 	"path"
 	"testing"
@@ -15,7 +16,7 @@ func TestBuiltin(t *testing.T) {
 	if err != nil || m == nil {
 		t.Fatalf("%v, %v", m, err)
 	}
-	list := readAll(t)
+	list := readAll(t, "recordings/*/*.jsonl.gz")
 	all := make([]*Examples, len(list))
 	groups := map[string]bool{}
 	for i, r := range list {
@@ -45,6 +46,37 @@ func TestBuiltin(t *testing.T) {
 	}
 }
 
+// The model of processors is what gridloom learn makes of the recordings in the repository, byte for byte: that takes
+// seconds.
+func TestBuiltinOfProcessors(t *testing.T) {
+	list := readAll(t, "recordings-cpu/*/*/*.jsonl.gz")
+	made, err := Train(t.Context(), list, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	if err := made.Write(&file); err != nil {
+		t.Fatal(err)
+	}
+	if kept, err := models.ReadFile("models/processors.json.gz"); err != nil || !bytes.Equal(kept, file.Bytes()) {
+		t.Errorf("the model has %d bytes, and the recordings make %d others: make models makes it anew (%v)", len(kept),
+			file.Len(), err)
+	}
+	if made.Training.Groups < 90 || len(made.Processors) < 3 {
+		t.Errorf("it was made of %+v on %q", made.Training, made.Processors)
+	}
+	// Of any machine it tells something, and knows which it has seen.
+	seen, other := session.Device{API: session.CPU, Name: list[0].DeviceName, Units: 2},
+		session.Device{API: session.CPU, Name: "another", Units: 8}
+	m, err := Builtin(&other)
+	if err != nil || m == nil || m.Knows(&other) || !m.Knows(&seen) {
+		t.Errorf("%v, %v", m, err)
+	}
+	if e := m.Expected(); !(0.8 < e.Mean && e.Low < e.Mean && e.Mean < e.High && e.High <= 1) {
+		t.Errorf("picks are expected to have %+v", e)
+	}
+}
+
 // The file of a model is found by the name of its device, and no other is read for it.
 func TestBuiltinFiles(t *testing.T) {
 	names, err := fs.Glob(models, "models/*.json.gz")
@@ -68,7 +100,7 @@ func TestBuiltinFiles(t *testing.T) {
 		}
 	}
 	for _, d := range []session.Device{
-		{API: session.CPU, Name: "NVIDIA H200"}, {API: "cuda"}, {API: "cuda", Name: "../models/nvidia h200/"},
+		{API: "opencl", Name: "NVIDIA H200"}, {API: "cuda"}, {API: "cuda", Name: "../models/nvidia h200/"},
 	} {
 		if m, err := Builtin(&d); m != nil || err != nil {
 			t.Errorf("%+v has a model: %v", d, err)

@@ -10,13 +10,15 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/store/sqlite"
 )
 
-func readAll(t testing.TB) []*Recorded {
+// readAll reads the recordings in the repository whose files a pattern names, from its folder bench.
+func readAll(t testing.TB, pattern string) []*Recorded {
+	t.Helper()
 	s, err := sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "s.db"), sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	files, _ := filepath.Glob("../../../bench/recordings/*/*.jsonl.gz")
+	files, _ := filepath.Glob(filepath.Join("../../../bench", pattern))
 	for _, f := range files {
 		r, err := os.Open(f)
 		if err != nil {

@@ -135,6 +135,18 @@ func runsOf(b *ir.Binding) map[*ir.Call]float64 {
 	return runs
 }
 
+// Moved returns how many bytes the calls of a program load and store at least, over all of their runs: each run has
+// every grid that it touches once.
+func Moved(b *ir.Binding) float64 {
+	facts := analysis.Analyze(b.Program, b)
+	sum := 0.0
+	for call, runs := range runsOf(b) {
+		f := facts.Call(call)
+		sum += runs * f.Traffic.Compulsory * float64(f.Points)
+	}
+	return sum
+}
+
 // iterations returns how often a loop repeats, as far as that is known beforehand.
 func iterations(b *ir.Binding, it *ir.Iterate) float64 {
 	if it.Count == nil {

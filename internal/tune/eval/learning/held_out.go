@@ -157,13 +157,16 @@ func (h *HeldOut) of(s Split, part string) []*predict.Examples {
 	return slices.DeleteFunc(slices.Clone(h.All), func(e *predict.Examples) bool { return h.part(e, s) != part })
 }
 
-// others returns all kernels but those of a part, and those that have a stencil of it.
+// others returns all kernels but those of a part, those that have a stencil of it, and those that are left out with it.
 func (h *HeldOut) others(s Split, part string) ([]*predict.Examples, error) {
+	of := h.of(s, part)
 	left := map[string]bool{}
-	for _, e := range h.of(s, part) {
+	for _, e := range of {
 		left[e.Stencil] = true
 	}
-	list := slices.DeleteFunc(slices.Clone(h.All), func(o *predict.Examples) bool { return left[o.Stencil] })
+	list := slices.DeleteFunc(slices.Clone(h.All), func(o *predict.Examples) bool {
+		return left[o.Stencil] || s.alike != nil && s.alike(o, of[0])
+	})
 	if len(list) == 0 {
 		return nil, fmt.Errorf("all kernels are of one %s: nothing is left to learn from without it", noun(s.Name))
 	}

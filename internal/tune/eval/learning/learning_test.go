@@ -160,7 +160,7 @@ func metric(name string) int {
 // A model finds what decides, and beats the table; where nothing decides it is like random orders: nothing leaks from
 // the part that is left out.
 func TestEvaluate(t *testing.T) {
-	thirds := Split{"third", func(e *predict.Examples, _ map[string]int) string {
+	thirds := Split{Name: "third", part: func(e *predict.Examples, _ map[string]int) string {
 		return fmt.Sprint(len(e.Name)%2, strings.HasSuffix(e.Name, "1"))
 	}}
 	for _, follows := range []bool{true, false} {
@@ -191,7 +191,7 @@ func TestEvaluate(t *testing.T) {
 			}
 		}
 	}
-	one := Split{"all", func(*predict.Examples, map[string]int) string { return "all" }}
+	one := Split{Name: "all", part: func(*predict.Examples, map[string]int) string { return "all" }}
 	if _, _, err := validate(t.Context(), &HeldOut{All: study(true)}, Pickers, one, io.Discard); err == nil ||
 		!strings.Contains(err.Error(), "nothing is left to learn from") {
 		t.Error(err)
@@ -248,6 +248,34 @@ func TestSuites(t *testing.T) {
 	}
 	if _, err := heldOutOf(all[5:]).others(suite, "examples"); err == nil {
 		t.Error("examples alone are left out, and nothing is left")
+	}
+}
+
+// A device is left out with a tenth of the stencils: models have not seen it, nor its programs elsewhere. Where all is
+// of one device, none is left out.
+func TestLeavesOutDevices(t *testing.T) {
+	var all []*predict.Examples
+	for i, of := range []struct{ name, device string }{
+		{"jacobi5", "two cores"}, {"gaussian", "two cores"}, {"gaussian", "many"}, {"star-zyx-r1", "many"},
+	} {
+		e := made(of.name, []float64{1}, []float64{0}, uint64(i))
+		e.Stencil, e.Device = of.name, of.device
+		all = append(all, e)
+	}
+	h, split := heldOutOf(all), Splits[len(Splits)-1]
+	if got := h.parts(split); !slices.Equal(got, []string{"0 two cores", "2 two cores", "2 many", "3 many"}) {
+		t.Fatalf("%q", got)
+	}
+	for part, want := range map[string][]*predict.Examples{
+		"0 two cores": all[2:], "2 two cores": all[3:], "2 many": all[:1], "3 many": all[:2],
+	} {
+		if others, err := h.others(split, part); err != nil || !slices.Equal(others, want) {
+			t.Errorf("without %s, models learn from %d kernels (%v)", part, len(others), err)
+		}
+	}
+	named := func(s Split) bool { return s.Name == split.Name }
+	if !slices.ContainsFunc(h.splits(), named) || slices.ContainsFunc(heldOutOf(all[:2]).splits(), named) {
+		t.Error("devices are left out where there is one, and not where there are two")
 	}
 }
 

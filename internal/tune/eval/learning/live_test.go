@@ -214,7 +214,7 @@ func TestUnfinished(t *testing.T) {
 // A model that is made without a kernel's part does not know it, and is made once.
 func TestHeldOut(t *testing.T) {
 	h := &HeldOut{All: study(true), Folder: t.TempDir()}
-	half := Split{"half", func(e *predict.Examples, _ map[string]int) string {
+	half := Split{Name: "half", part: func(e *predict.Examples, _ map[string]int) string {
 		return string(e.Name[len(e.Name)-1] % 2)
 	}}
 	var models []*predict.Model
@@ -248,7 +248,7 @@ func TestHeldOut(t *testing.T) {
 	if _, err := again.Without(t.Context(), h.All[0], half); err == nil || !strings.Contains(err.Error(), h.Folder) {
 		t.Errorf("a damaged model: %v", err)
 	}
-	one := Split{"all", func(*predict.Examples, map[string]int) string { return "" }}
+	one := Split{Name: "all", part: func(*predict.Examples, map[string]int) string { return "" }}
 	_, err = h.Without(t.Context(), h.All[0], one)
 	if err == nil || !strings.Contains(err.Error(), "nothing is left") {
 		t.Error(err)

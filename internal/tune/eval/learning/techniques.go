@@ -11,7 +11,7 @@ import (
 
 // eachStencil leaves out one stencil after the other, with all its types and sizes. Garvey and Abdelrahman 2018 leave
 // out one kernel, and have each in one type and size.
-var eachStencil = Split{"kernel", func(e *predict.Examples, _ map[string]int) string { return e.Stencil }}
+var eachStencil = Split{Name: "kernel", part: func(e *predict.Examples, _ map[string]int) string { return e.Stencil }}
 
 // Techniques judges the forests of Garvey and Abdelrahman 2018 (section 6.1) at what they were made for: they choose
 // the technique by which a kernel loads, among forms of the family tile. There are no rows if no kernel has two that
