@@ -142,7 +142,7 @@ func (c *benchLearning) judge(a *app, models *learning.HeldOut, part string, liv
 // told returns the model that comes with Gridloom of the device that picks were measured on, which run tells intervals
 // by; nil if there is none, or if others picked, which have learned from another device.
 func told(models *learning.HeldOut, live []*learning.Live) (*predict.Model, error) {
-	if len(models.All) == 0 || live[0].Device != models.All[0].DeviceName {
+	if !models.On(live[0].Device) {
 		return nil, nil
 	}
 	return predict.Builtin(&session.Device{API: models.All[0].API, Name: live[0].Device})

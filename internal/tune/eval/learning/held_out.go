@@ -56,6 +56,11 @@ func NewHeldOut(list []*predict.Recorded) *HeldOut {
 	return h
 }
 
+// On reports whether some kernels were recorded on a device of this name.
+func (h *HeldOut) On(device string) bool {
+	return slices.ContainsFunc(h.All, func(e *predict.Examples) bool { return e.DeviceName == device })
+}
+
 // part returns the part of a split that a kernel belongs to.
 func (h *HeldOut) part(e *predict.Examples, s Split) string {
 	h.mutex.Lock()

@@ -357,7 +357,7 @@ func SumUpLive(list []*Live, h *HeldOut, told *predict.Model, commit string) ([]
 		r.Device, r.Commit = list[0].Device, commit
 		rows = append(rows, r)
 	}
-	if list[0].Device != h.All[0].DeviceName {
+	if !h.On(list[0].Device) {
 		for i := range rows { // models know nothing of this device
 			rows[i].Experiment = "transfer, " + rows[i].Experiment
 		}

@@ -101,6 +101,11 @@ func TestSumUpLive(t *testing.T) {
 	if r := of["live boosted runs to 90 %"]; r.Groups != 2 || r.Kernels != 3 || r.Worst != 6 || r.Median != 3 {
 		t.Errorf("%+v", r)
 	}
+	h.All[0].DeviceName = "E" // one of several processors
+	if got, err = SumUpLive(rows, h, nil, ""); err != nil || got[0].Experiment != "live" {
+		t.Errorf("on one of two devices: %+v, %v", got[0], err)
+	}
+	h.All[0].DeviceName = "D"
 	rows[0].Device = "E"
 	got, err = SumUpLive(rows, h, nil, "")
 	if err != nil || got[0].Experiment != "transfer, live" || got[0].Device != "E" {
