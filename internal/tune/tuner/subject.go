@@ -139,10 +139,10 @@ func runsOf(b *ir.Binding) map[*ir.Call]float64 {
 // every grid that it touches once.
 func Moved(b *ir.Binding) float64 {
 	facts := analysis.Analyze(b.Program, b)
-	sum := 0.0
-	for call, runs := range runsOf(b) {
+	runs, sum := runsOf(b), 0.0
+	for _, call := range b.Program.Calls {
 		f := facts.Call(call)
-		sum += runs * f.Traffic.Compulsory * float64(f.Points)
+		sum += runs[call] * f.Traffic.Compulsory * float64(f.Points)
 	}
 	return sum
 }
