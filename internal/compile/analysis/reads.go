@@ -30,7 +30,7 @@ type accessKey struct {
 	index string
 }
 
-func keyOf(a *ir.Access) accessKey { return accessKey{a.Array, fmt.Sprint(a.Index)} }
+func keyOf(a *ir.Access) accessKey { return accessKey{a.Array, a.Cell()} }
 
 // meeting is an access at some cells, and the cells of a statement that writes its array.
 type meeting struct {

@@ -1,6 +1,8 @@
 package ir
 
 import (
+	"strconv"
+
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
@@ -63,6 +65,17 @@ type StepRef struct{}
 type Access struct {
 	Array *Array
 	Index []Index
+}
+
+// Cell is a text of the access's indices: those of one array read the same cell exactly if they have the same.
+func (a *Access) Cell() string {
+	text := make([]byte, 0, 8*len(a.Index))
+	for _, x := range a.Index {
+		text = strconv.AppendInt(text, int64(x.Axis), 10)
+		text = strconv.AppendInt(append(text, '+'), x.Offset, 10)
+		text = append(text, ' ')
+	}
+	return string(text)
 }
 
 // Index is one index of an access: Axis's position plus Offset, or the

@@ -115,8 +115,8 @@ func (n *nest) findArrayClasses() []*arrayClass {
 		var offsets []string
 		for _, s := range n.stmts {
 			for _, x := range accesses(s.src.Value) {
-				if at := fmt.Sprint(x.Index); x.Array == a && !slices.Contains(offsets, at) {
-					offsets = append(offsets, at)
+				if x.Array == a {
+					offsets = append(offsets, x.Cell())
 				}
 			}
 		}
@@ -124,6 +124,7 @@ func (n *nest) findArrayClasses() []*arrayClass {
 			continue
 		}
 		slices.Sort(offsets)
+		offsets = slices.Compact(offsets)
 		uniform := n.uniform(a)
 		key := fmt.Sprint(len(a.Dims), a.Type, offsets, uniform)
 		key += a.Hint.String()

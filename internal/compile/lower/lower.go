@@ -136,6 +136,7 @@ func choose(p *ir.Program, o Options) (*module, []*nest, error) {
 		texts:   map[string]*kernel.Kernel{},
 		names:   map[string]int{},
 		stores:  map[any]*store{},
+		dims:    map[*ir.Array][]storeDim{},
 		layouts: map[*ir.Grid]*kernel.Layout{},
 		locals:  locals,
 		sources: map[*ir.Call]*ir.Call{},
@@ -171,6 +172,7 @@ type module struct {
 	texts   map[string]*kernel.Kernel // by text without the name, to share kernels
 	names   map[string]int            // kernel and scratch names in use
 	stores  map[any]*store            // scratch by what it holds
+	dims    map[*ir.Array][]storeDim  // extents of arrays
 	layouts map[*ir.Grid]*kernel.Layout
 	origin  int64 // the index on the inner axis at which vectors begin, and lines of memory
 	chooser *chooser

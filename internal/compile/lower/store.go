@@ -141,7 +141,15 @@ func (m *module) spareStore(g *ir.Grid) (*store, *kernel.Spare) {
 	return st, spare
 }
 
-func (m *module) extents(a *ir.Array) []storeDim { return m.extentsOf(a.Dims) }
+// extents are asked for at each access.
+func (m *module) extents(a *ir.Array) []storeDim {
+	dims, ok := m.dims[a]
+	if !ok {
+		dims = slices.Clip(m.extentsOf(a.Dims))
+		m.dims[a] = dims
+	}
+	return dims
+}
 
 func (m *module) extentsOf(of []ir.Dim) []storeDim {
 	var dims []storeDim

@@ -1,9 +1,9 @@
 package lower
 
 import (
-	"fmt"
 	"slices"
 
+	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
@@ -78,10 +78,14 @@ const manyReads = 64
 // distinctReads counts the values of arrays that the group's statements read at
 // a cell.
 func (n *nest) distinctReads() int {
-	seen := map[string]bool{}
+	type read struct {
+		array *ir.Array
+		cell  string
+	}
+	seen := map[read]bool{}
 	for _, s := range n.stmts {
 		for _, a := range accesses(s.src.Value) {
-			seen[fmt.Sprintf("%p%v", a.Array, a.Index)] = true
+			seen[read{a.Array, a.Cell()}] = true
 		}
 	}
 	return len(seen)

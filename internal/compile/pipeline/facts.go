@@ -130,8 +130,10 @@ func (p *Pipeline) facts() DepthFacts {
 
 // Inside returns the cells of a stage on an axis at which its statement assigns, no access crosses a boundary, and
 // places are positions.
-func (p *Pipeline) Inside(st *Stage, k int) ir.Range {
-	axis, dim := p.Axes[k], st.Dim(p.Axes[k])
+func (p *Pipeline) Inside(st *Stage, k int) ir.Range { return st.inside[k] }
+
+func (st *Stage) insideOn(axis int) ir.Range {
+	dim := st.Dim(axis)
 	r := ir.Range{Lo: []ir.Affine{dim.Lo}, Hi: []ir.Affine{dim.Hi}}
 	r.Clip(st.Stmt.Domain[axis])
 	_ = st.Accesses(func(a *ir.Access, _ *graph.Value) error {

@@ -34,6 +34,7 @@ type Stage struct {
 	// to memory.
 	Kept   bool
 	Output *graph.Output // nil if the values do not outlive the kernel
+	inside []ir.Range    // by axis of the pipeline, see Inside
 }
 
 // Halo is how many cells beyond a tile are computed on either side of an axis.
@@ -44,7 +45,11 @@ type Halo struct{ Low, High int64 }
 func New(s *graph.Span) (*Pipeline, error) {
 	p := &Pipeline{Span: s, Axes: s.Axes, Wraps: make([]bool, len(s.Axes))}
 	for _, i := range s.Instances {
-		p.Stages = append(p.Stages, &Stage{Instance: i, Halo: make([]Halo, len(p.Axes))})
+		st := &Stage{Instance: i, Halo: make([]Halo, len(p.Axes))}
+		for _, axis := range p.Axes {
+			st.inside = append(st.inside, st.insideOn(axis))
+		}
+		p.Stages = append(p.Stages, st)
 	}
 	for _, o := range s.Outputs {
 		p.Stage(o.Value).Output = o

@@ -77,11 +77,14 @@ func (v Value) String() string {
 	if v.word != "" {
 		return v.word
 	}
-	parts := make([]string, len(v.ints))
+	text := make([]byte, 0, 24)
 	for i, n := range v.ints {
-		parts[i] = strconv.FormatInt(n, 10)
+		if i > 0 {
+			text = append(text, 'x')
+		}
+		text = strconv.AppendInt(text, n, 10)
 	}
-	return strings.Join(parts, "x")
+	return string(text)
 }
 
 // IsNumber reports whether the value is a number or a list of them.

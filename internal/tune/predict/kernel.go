@@ -100,10 +100,12 @@ func (k *Kernel) Variant(c schedule.Config) (row []float64, err error) {
 	return features.Variant(x, k.Bound, k.Call, k.Target.Machine)
 }
 
-// launch returns the first launch of the variant that a configuration makes.
+// launch returns the first launch of the variant that a configuration makes. Other calls of the program are not
+// lowered: they take as long, and a search has the kernel alone, too.
 func (k *Kernel) launch(c schedule.Config) (*kernel.Launch, error) {
-	o := k.Target.Lowering(k.Bound, schedule.Plan{Kernels: []schedule.Kernel{k.Own.In(c)}})
-	m, err := lower.Program(k.Bound.Program, o)
+	only := tuner.Alone(k.Bound, k.Call)
+	o := k.Target.Lowering(only, schedule.Plan{Kernels: []schedule.Kernel{k.Own.In(c)}})
+	m, err := lower.Program(only.Program, o)
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func Code(b *ir.Binding, call *ir.Call, t *target.Target, k schedule.Kernel) (h 
 		}
 	}()
 	o := t.Lowering(b, schedule.Plan{Kernels: []schedule.Kernel{k}})
-	o.Bound = alone(b, call)
+	o.Bound = Alone(b, call)
 	m, err := lower.Program(o.Bound.Program, o)
 	if err != nil {
 		return 0, err

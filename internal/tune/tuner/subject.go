@@ -72,7 +72,7 @@ func splitSubject(b *ir.Binding, about measure.About, free bool) (*subject, erro
 		if runs[call] == 0 || f.Points == 0 {
 			continue
 		}
-		bound := alone(b, call)
+		bound := Alone(b, call)
 		s.calls = append(s.calls, &tunedCall{
 			subject: s, name: call.Name, ir: call, only: bound.Program, bound: bound, use: measure.UseOf(p, call),
 			points: f.Points, runs: runs[call] / most, bytes: f.Traffic.Compulsory,
@@ -85,8 +85,8 @@ func splitSubject(b *ir.Binding, about measure.About, free bool) (*subject, erro
 	return s, nil
 }
 
-// alone returns the program with one call alone; grids swap and rotate as in the program.
-func alone(b *ir.Binding, call *ir.Call) *ir.Binding {
+// Alone returns the program with one call alone, as a search compiles it; grids swap and rotate as in the program.
+func Alone(b *ir.Binding, call *ir.Call) *ir.Binding {
 	only := *b.Program
 	only.Calls, only.Initial, only.Body = []*ir.Call{call}, nil, with(b.Program.Body, call)
 	bound := *b
