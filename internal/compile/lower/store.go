@@ -141,7 +141,7 @@ func (m *module) spareStore(g *ir.Grid) (*store, *kernel.Spare) {
 	return st, spare
 }
 
-// extents are asked for at each access.
+// extents returns the dimensions of an array's memory. They are asked for at each access, and made once.
 func (m *module) extents(a *ir.Array) []storeDim {
 	dims, ok := m.dims[a]
 	if !ok {

@@ -132,6 +132,7 @@ func (p *Pipeline) facts() DepthFacts {
 // places are positions.
 func (p *Pipeline) Inside(st *Stage, k int) ir.Range { return st.inside[k] }
 
+// insideOn is Inside on an axis of the program.
 func (st *Stage) insideOn(axis int) ir.Range {
 	dim := st.Dim(axis)
 	r := ir.Range{Lo: []ir.Affine{dim.Lo}, Hi: []ir.Affine{dim.Hi}}
