@@ -90,10 +90,10 @@ func (g *gatherer) effective(stmts []*ir.Stmt) []*ir.Access {
 
 // distinct returns the accesses without repetitions.
 func distinct(accs []*ir.Access) []*ir.Access {
-	seen := map[accessKey]bool{}
+	seen := map[ir.Cell]bool{}
 	var out []*ir.Access
 	for _, a := range accs {
-		if k := keyOf(a); !seen[k] {
+		if k := a.Cell(); !seen[k] {
 			seen[k] = true
 			out = append(out, a)
 		}

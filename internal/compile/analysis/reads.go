@@ -19,18 +19,10 @@ type reads struct {
 	where map[*ir.Stmt][]*Cells
 	// Equal accesses are one pointer in distinct and through, and equal cells one in
 	// where, so that what is known of a pair of them is found without a comparison.
-	interned map[accessKey]*ir.Access
+	interned map[ir.Cell]*ir.Access
 	cells    map[string]*Cells
 	met      map[meeting]bool
 }
-
-// accessKey tells accesses apart.
-type accessKey struct {
-	array *ir.Array
-	index string
-}
-
-func keyOf(a *ir.Access) accessKey { return accessKey{a.Array, a.Cell()} }
 
 // meeting is an access at some cells, and the cells of a statement that writes its array.
 type meeting struct {
@@ -53,7 +45,7 @@ func newReads(call *ir.Call) *reads {
 		of: map[*ir.Stmt]*readSet{}, assigned: map[*ir.Temp]*ir.Stmt{}, needed: map[*ir.Stmt][]*ir.Stmt{},
 		uses:    map[*ir.Temp]int{},
 		through: map[*ir.Stmt][]*ir.Access{}, where: map[*ir.Stmt][]*Cells{},
-		interned: map[accessKey]*ir.Access{}, cells: map[string]*Cells{}, met: map[meeting]bool{},
+		interned: map[ir.Cell]*ir.Access{}, cells: map[string]*Cells{}, met: map[meeting]bool{},
 	}
 	for _, s := range call.Body {
 		set := &readSet{scalars: map[*ir.Scalar]bool{}}
@@ -82,7 +74,7 @@ func (r *reads) intern(accs []*ir.Access) []*ir.Access {
 	var out []*ir.Access
 	seen := map[*ir.Access]bool{}
 	for _, a := range accs {
-		key := keyOf(a)
+		key := a.Cell()
 		one, ok := r.interned[key]
 		if !ok {
 			one, r.interned[key] = a, a

@@ -67,15 +67,21 @@ type Access struct {
 	Index []Index
 }
 
-// Cell is a text of the access's indices: those of one array read the same cell exactly if they have the same.
-func (a *Access) Cell() string {
+// Cell is what an access reads: the same cell exactly if they are equal.
+type Cell struct {
+	Array *Array
+	Index string // a text of the indices
+}
+
+// Cell returns what the access reads.
+func (a *Access) Cell() Cell {
 	text := make([]byte, 0, 8*len(a.Index))
 	for _, x := range a.Index {
 		text = strconv.AppendInt(text, int64(x.Axis), 10)
 		text = strconv.AppendInt(append(text, '+'), x.Offset, 10)
 		text = append(text, ' ')
 	}
-	return string(text)
+	return Cell{a.Array, string(text)}
 }
 
 // Index is one index of an access: Axis's position plus Offset, or the

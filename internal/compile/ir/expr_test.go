@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Accesses have the same text exactly if they read the same cell, constant indices among them.
+// Accesses have the same cell exactly if they read the same one, constant indices and other arrays among them.
 func TestAccessCell(t *testing.T) {
 	var list []Index
 	for axis := -1; axis < 2; axis++ {
@@ -13,19 +13,23 @@ func TestAccessCell(t *testing.T) {
 			list = append(list, Index{axis, offset})
 		}
 	}
-	of := map[string][]Index{}
+	of := map[Cell][]Index{}
 	for _, first := range list {
 		for _, second := range list {
 			a := &Access{Index: []Index{first, second}}
 			text := a.Cell()
 			if other, ok := of[text]; ok && !slices.Equal(other, a.Index) {
-				t.Fatalf("%v and %v are both %q", other, a.Index, text)
+				t.Fatalf("%v and %v are both %v", other, a.Index, text)
 			}
 			of[text] = a.Index
 			if again := (&Access{Index: slices.Clone(a.Index)}).Cell(); again != text {
-				t.Fatalf("%v is %q and %q", a.Index, text, again)
+				t.Fatalf("%v is %v and %v", a.Index, text, again)
 			}
 		}
+	}
+	here, there := &Access{&Array{}, list[:2]}, &Access{&Array{}, list[:2]}
+	if here.Cell() == there.Cell() {
+		t.Error("cells of two arrays are one")
 	}
 	if len(of) != len(list)*len(list) {
 		t.Errorf("%d texts of %d accesses", len(of), len(list)*len(list))

@@ -116,7 +116,7 @@ func (n *nest) findArrayClasses() []*arrayClass {
 		for _, s := range n.stmts {
 			for _, x := range accesses(s.src.Value) {
 				if x.Array == a {
-					offsets = append(offsets, x.Cell())
+					offsets = append(offsets, x.Cell().Index)
 				}
 			}
 		}

@@ -499,7 +499,7 @@ func (p *planeBlock) inner() (from, to, allowed kernel.Expr) {
 	}
 	for i, st := range p.pipeline.Stages {
 		lag := kernel.I(p.plan.Lags[i])
-		in := p.pipeline.Inside(st, 0)
+		in := st.Inside[0]
 		both(kernel.Add(p.low(in.Lo, nil), lag), kernel.Add(kernel.Add(p.high(in.Hi, nil), kernel.I(1)), lag))
 		if st.Output != nil {
 			both(kernel.Add(p.first, lag), kernel.Add(p.to, lag))
@@ -538,7 +538,7 @@ func (p *planeBlock) alike() bool {
 			return false
 		}
 		for k := range p.axes {
-			if !p.pipeline.Inside(st, k).Equal(p.pipeline.Inside(p.pipeline.Stages[0], k)) {
+			if !st.Inside[k].Equal(p.pipeline.Stages[0].Inside[k]) {
 				return false
 			}
 		}
@@ -548,7 +548,7 @@ func (p *planeBlock) alike() bool {
 
 // notEmpty is the condition that a stage has cells on an axis; nil if it always has.
 func (p *planeBlock) notEmpty(st *pipeline.Stage, k int) kernel.Expr {
-	in := p.pipeline.Inside(st, k)
+	in := st.Inside[k]
 	return kernel.Le(p.low(in.Lo, nil), p.high(in.Hi, nil))
 }
 

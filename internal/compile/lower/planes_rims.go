@@ -29,7 +29,7 @@ func (p *planeBlock) hasNoRims() bool {
 				if from == nil || k < 0 {
 					continue
 				}
-				if p.pipeline.Inside(from, k).Has(p.pipeline.Inside(st, k).Shift(a.Index[d].Offset)) {
+				if from.Inside[k].Has(st.Inside[k].Shift(a.Index[d].Offset)) {
 					continue
 				}
 				p.keeps[from] = true

@@ -80,7 +80,7 @@ func (s *planeStep) computing(i int) kernel.Expr {
 	dim := st.Dim(s.axes[0])
 	first, last := s.affine(dim.Lo), s.affine(dim.Hi)
 	var some kernel.Expr
-	if in := s.pipeline.Inside(st, 0); s.rimless && !s.keeps[st] {
+	if in := st.Inside[0]; s.rimless && !s.keeps[st] {
 		first, last = s.low(in.Lo, first), s.high(in.Hi, last)
 		for d := range s.threads {
 			some = conj(some, s.notEmpty(st, d+1))
@@ -258,7 +258,7 @@ func (s *planeStep) itself(c *cell, place []kernel.Expr) kernel.Expr {
 	var own kernel.Expr
 	st := c.stage.of
 	within := func(k int, at kernel.Expr) {
-		in := s.pipeline.Inside(st, k)
+		in := st.Inside[k]
 		own = conj(own, kernel.And(kernel.Ge(at, s.low(in.Lo, nil)), kernel.Le(at, s.high(in.Hi, nil))))
 	}
 	for d := range s.threads {
@@ -307,14 +307,14 @@ func (s *planeStep) inPlace(c *cell, r int, a *ir.Access, v *graph.Value) kernel
 func (s *planeStep) cell(outer, body *scope, i, row int, plane kernel.Expr, place []kernel.Expr) *cell {
 	st := s.pipeline.Stages[i]
 	pos := map[int]kernel.Expr{s.axes[0]: plane}
-	if in := s.pipeline.Inside(st, 0); s.keeps[st] {
+	if in := st.Inside[0]; s.keeps[st] {
 		at := kernel.Max(kernel.Min(plane, s.high(in.Hi, nil)), s.low(in.Lo, nil))
 		pos[s.axes[0]] = outer.let(s.env, "plane_at", "plane_at", at)
 	}
 	for d := range s.threads {
 		name := s.Program.Axes[s.axes[d+1]] + "_at"
 		at := kernel.Add(s.start[d], place[d])
-		if in := s.pipeline.Inside(st, d+1); s.rimless {
+		if in := st.Inside[d+1]; s.rimless {
 			at = kernel.Max(kernel.Min(at, s.high(in.Hi, nil)), s.low(in.Lo, nil))
 		}
 		pos[s.axes[d+1]] = outer.let(s.env, name, name, at)
@@ -437,7 +437,7 @@ func (s *planeStep) keptValues(cells []*cell, work *scope, places [][]kernel.Exp
 func (p *planeBlock) covers(st *pipeline.Stage) kernel.Expr {
 	var all kernel.Expr
 	for d := range p.threads {
-		in, h := p.pipeline.Inside(st, d+1), st.Halo[d+1]
+		in, h := st.Inside[d+1], st.Halo[d+1]
 		low := kernel.Sub(p.start[d], kernel.I(h.Low))
 		high := kernel.Add(p.start[d], kernel.I(p.tile[d+1]+h.High-1))
 		all = conj(all, kernel.And(kernel.Ge(low, p.low(in.Lo, nil)), kernel.Le(high, p.high(in.Hi, nil))))

@@ -78,14 +78,10 @@ const manyReads = 64
 // distinctReads counts the values of arrays that the group's statements read at
 // a cell.
 func (n *nest) distinctReads() int {
-	type read struct {
-		array *ir.Array
-		cell  string
-	}
-	seen := map[read]bool{}
+	seen := map[ir.Cell]bool{}
 	for _, s := range n.stmts {
 		for _, a := range accesses(s.src.Value) {
-			seen[read{a.Array, a.Cell()}] = true
+			seen[a.Cell()] = true
 		}
 	}
 	return len(seen)

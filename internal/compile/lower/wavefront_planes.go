@@ -61,7 +61,7 @@ func (w *wavefront) lead(st *pipeline.Stage, k int) int64 {
 		return low
 	}
 	inset := int64(0)
-	first := w.low(w.pipeline.Inside(st, k).Lo, nil)
+	first := w.low(st.Inside[k].Lo, nil)
 	if d, ok := kernel.Difference(first, w.lo[k]); ok {
 		inset = d
 	}

@@ -36,7 +36,7 @@ func (w *wavefront) stage(s *scope, st *pipeline.Stage, plane kernel.Expr) {
 		wavefront: w, stage: st, plane: s, place: make([]kernel.Expr, len(w.axes)), pos: map[int]kernel.Expr{},
 	}
 	for k, axis := range w.axes {
-		a, in, dim := waveAxis{}, w.pipeline.Inside(st, k), st.Dim(axis)
+		a, in, dim := waveAxis{}, st.Inside[k], st.Dim(axis)
 		a.from, a.to = w.places(st, k)
 		a.inFrom, a.inTo = w.low(in.Lo, nil), kernel.Add(w.high(in.Hi, nil), kernel.I(1))
 		a.low = w.wraps(st, k) || !sameBounds(in.Lo, []ir.Affine{dim.Lo})

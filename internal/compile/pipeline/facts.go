@@ -128,11 +128,7 @@ func (p *Pipeline) facts() DepthFacts {
 	return f
 }
 
-// Inside returns the cells of a stage on an axis at which its statement assigns, no access crosses a boundary, and
-// places are positions.
-func (p *Pipeline) Inside(st *Stage, k int) ir.Range { return st.inside[k] }
-
-// insideOn is Inside on an axis of the program.
+// insideOn returns what Stage.Inside has of an axis of the program.
 func (st *Stage) insideOn(axis int) ir.Range {
 	dim := st.Dim(axis)
 	r := ir.Range{Lo: []ir.Affine{dim.Lo}, Hi: []ir.Affine{dim.Hi}}
@@ -159,7 +155,7 @@ func (st *Stage) insideOn(axis int) ir.Range {
 // CrossesNothing reports whether a stage's statement crosses no boundary where it assigns cells.
 func (p *Pipeline) CrossesNothing(st *Stage) bool {
 	for k, axis := range p.Axes {
-		if !p.Inside(st, k).Equal(st.Stmt.Domain[axis]) {
+		if !st.Inside[k].Equal(st.Stmt.Domain[axis]) {
 			return false
 		}
 	}

@@ -34,7 +34,9 @@ type Stage struct {
 	// to memory.
 	Kept   bool
 	Output *graph.Output // nil if the values do not outlive the kernel
-	inside []ir.Range    // by axis of the pipeline, see Inside
+	// Inside are the cells on each axis of the pipeline at which the statement assigns, no access crosses a boundary,
+	// and places are positions.
+	Inside []ir.Range
 }
 
 // Halo is how many cells beyond a tile are computed on either side of an axis.
@@ -47,7 +49,7 @@ func New(s *graph.Span) (*Pipeline, error) {
 	for _, i := range s.Instances {
 		st := &Stage{Instance: i, Halo: make([]Halo, len(p.Axes))}
 		for _, axis := range p.Axes {
-			st.inside = append(st.inside, st.insideOn(axis))
+			st.Inside = append(st.Inside, st.insideOn(axis))
 		}
 		p.Stages = append(p.Stages, st)
 	}

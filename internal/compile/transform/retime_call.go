@@ -272,12 +272,12 @@ func (r *retimedStmts) name(array string, taken map[string]bool) {
 // count finds the operations of a cell, and at how many cells of planes the arrays are read.
 func (r *retimedStmts) count(call *ir.Call, group []*ir.Stmt) {
 	cells := func(list []*ir.Stmt) (w Work) {
-		seen := map[string]bool{}
+		seen := map[ir.Cell]bool{}
 		for _, st := range list {
 			ir.Walk(st.Value, func(e ir.Expr) {
 				switch e := e.(type) {
 				case *ir.Access:
-					key := fmt.Sprintf("%p%v", e.Array, e.Index)
+					key := e.Cell()
 					if !e.Array.Local && !seen[key] {
 						seen[key] = true
 						w.Loads++
