@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -69,9 +68,9 @@ func (c *benchPicks) Run(a *app) error {
 			return usage("--json %s: its rows are of %s, and this is %s", c.JSON, l.Device, on.Name)
 		}
 	}
-	from := cmp.Or(c.From, on.Name)
-	if c.From == "" && on.API == session.CPU {
-		from = "" // one model learns from all processors
+	from := c.From
+	if from == "" && on.API != session.CPU { // one model learns from all processors
+		from = on.Name
 	}
 	models, err := c.heldOut(a.ctx, from)
 	if err != nil {
