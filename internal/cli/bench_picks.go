@@ -21,15 +21,15 @@ type benchPicks struct {
 	Record       string   `required:"" help:"The folder for recordings of what is measured, so that models may learn from it later." placeholder:"DIR"`
 	Program      []string `help:"Only the kernels of these programs." placeholder:"NAME"`
 	Search       int      `help:"Also search each kernel with so many trials, without and with a prior." placeholder:"TRIALS"`
-	Prior        int      `default:"10" help:"Configurations of a model that the second search begins with. Default: 10." placeholder:"N"`
-	Most         int      `default:"50" help:"Where none of a model's first ten picks is near the best, a search goes on up to so many trials, these ten among them. Default: 50." placeholder:"N"`
+	Prior        int      `default:"10" help:"Configurations of a model that searches begin with. Default: 10." placeholder:"N"`
+	Most         int      `default:"50" help:"Where none of a model's first five picks is near the best, a search goes on up to so many trials, these five among them. Default: 50." placeholder:"N"`
 	From         string   `help:"The device whose recordings are learned from: a part of its name. Default: the one that is measured on, and on processors all of them." placeholder:"NAME"`
 	heldOutFlags `embed:""`
 	sliceFlags   `embed:""`
 }
 
 func (c *benchPicks) Help() string {
-	return `Measures what models pick among all candidates of a kernel, whose stencil, pattern or suite they have not learned from: the first ten of each model. Where none of a model's is near the best, a search goes on from there, as gridloom tune does, until one is. gridloom bench learning sums the rows up. With --from, models have learned from another device.
+	return `Measures what models pick among all candidates of a kernel, whose stencil, pattern or suite they have not learned from: the first three of each model, and those that a search goes on with from there, as gridloom tune does, to the fifth, or until one is near the best. gridloom bench learning sums the rows up. With --from, models have learned from another device.
 
 Examples:
 

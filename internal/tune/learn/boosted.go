@@ -99,3 +99,13 @@ func (b *Boosted) Predict(row []float64) float64 {
 	}
 	return y
 }
+
+// Leaves are where a row comes to in each tree. Rows that share a leaf are alike to its tree: the part of the trees in
+// which two do is a covariance (Davies, Ghahramani, The Random Forest Kernel, 2014).
+func (b *Boosted) Leaves(row []float64) []int32 {
+	leaves := make([]int32, len(b.Trees))
+	for i, t := range b.Trees {
+		leaves[i] = int32(t.leaf(row))
+	}
+	return leaves
+}

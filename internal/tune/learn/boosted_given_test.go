@@ -81,3 +81,30 @@ func TestGiven(t *testing.T) {
 		}
 	}
 }
+
+// The leaves that a row comes to are where trees have what they predict: their values sum up to that.
+func TestLeaves(t *testing.T) {
+	n := curve(5, 200, 0.1)
+	b, err := NewBoosted(n, BoostedOptions{Trees: 40, Depth: 4, Rate: 0.1, Part: 0.7, Leaf: 3, Seed: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	several := map[int32]bool{}
+	for _, row := range n.Rows {
+		leaves := b.Leaves(row)
+		sum := b.Start
+		for i, at := range leaves {
+			if b.Trees[i][at].Low > 0 {
+				t.Fatalf("node %d of tree %d is a question", at, i)
+			}
+			sum += b.Rate * b.Trees[i][at].Value
+		}
+		if sum != b.Predict(row) || len(leaves) != len(b.Trees) {
+			t.Fatalf("%d leaves have %g, and the trees predict %g", len(leaves), sum, b.Predict(row))
+		}
+		several[leaves[0]] = true
+	}
+	if len(several) < 3 {
+		t.Errorf("all rows come to %d leaves of a tree", len(several))
+	}
+}

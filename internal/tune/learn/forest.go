@@ -90,7 +90,10 @@ func (f *Forest) Predict(row []float64) float64 {
 }
 
 // Predict returns the mean of the examples that answer like a row.
-func (t RegressionTree) Predict(row []float64) float64 {
+func (t RegressionTree) Predict(row []float64) float64 { return t[t.leaf(row)].Value }
+
+// leaf is the place of the answer for a row.
+func (t RegressionTree) leaf(row []float64) int {
 	at := 0
 	for t[at].Low > 0 {
 		if row[t[at].Feature] <= t[at].Split {
@@ -99,7 +102,7 @@ func (t RegressionTree) Predict(row []float64) float64 {
 			at = t[at].High
 		}
 	}
-	return t[at].Value
+	return at
 }
 
 // mostBins is how many values of a feature trees tell apart: all if there are no more, else as many ranges.

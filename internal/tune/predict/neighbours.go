@@ -71,10 +71,10 @@ func (m *Model) borrow(ctx context.Context, k *Kernel, other Example, list []Ran
 	if x.Config, ok = inSpace(k.Space, other.Best); !ok {
 		return x, false, nil
 	}
-	x.FastestOf = other.Name
 	if i := slices.IndexFunc(list, func(o Ranked) bool { return o.Config.Equal(x.Config) }); i >= 0 {
-		x.Needs = list[i].Needs
+		x = list[i]
 	}
+	x.FastestOf = other.Name
 	if x.Needs == nil {
 		x.Needs = needs(x.Config)
 	}

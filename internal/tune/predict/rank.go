@@ -8,7 +8,6 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/tune/learn/features"
-	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
 // Ranked is a configuration with what it is predicted to have of the fastest speed.
@@ -22,6 +21,8 @@ type Ranked struct {
 	FastestOf string `json:"fastest_of,omitempty"`
 	// Usual says that it is the kernel's usual configuration, at its place for that.
 	Usual bool `json:"usual,omitempty"`
+	// leaves are where it comes to in the trees of the second level; nil if these do not rank it.
+	leaves []int32
 }
 
 // Ranked configurations are chosen from so many candidates.
@@ -94,12 +95,6 @@ func (m *Model) predictor(k *Kernel) func(schedule.Config) float64 {
 	program, of := k.describe()
 	speed := m.Speed.Given(program)
 	return func(c schedule.Config) float64 { return min(1, max(0, speed.Predict(of.Of(c)))) }
-}
-
-// Prior is what a search of a kernel is to know. It begins with the first of a ranking. What it estimates by is the
-// first level alone: nothing is lowered for each point that a search looks at.
-func (m *Model) Prior(k *Kernel, ranked []Ranked, first int) tuner.Prior {
-	return tuner.Prior{First: Configs(ranked, first), Candidates: Configs(ranked, regarded), Predict: m.predictor(k)}
 }
 
 // order orders configurations, and returns the features of those that are left at the end: all but the program's.

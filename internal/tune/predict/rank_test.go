@@ -3,7 +3,6 @@ package predict
 import (
 	"cmp"
 	"slices"
-	"sync"
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/compile/schedule"
@@ -110,37 +109,4 @@ func TestOrderOfFew(t *testing.T) {
 			}
 		}
 	}
-}
-
-// What a search of a kernel is told begins with the ranking, and its predictions are those of the first level. Searches
-// that end and go on may ask for them at the same time.
-func TestPrior(t *testing.T) {
-	list := recordings(t, 30, "star-zy-r1", "star-zyx-r1")
-	m, err := Learn([]*Examples{Describe(list[0]), Describe(list[1])})
-	if err != nil {
-		t.Fatal(err)
-	}
-	k := list[0].Kernel
-	ranked := m.RankOf(k, k.ranked()[:2*regarded])
-	p := m.Prior(k, ranked, 3)
-	if len(p.First) != 3 || len(p.Candidates) != min(regarded, len(ranked)) {
-		t.Fatalf("%d are the first, and %d candidates", len(p.First), len(p.Candidates))
-	}
-	for i, c := range p.First {
-		if !c.Equal(ranked[i].Config) || !c.Equal(p.Candidates[i]) {
-			t.Errorf("%s is number %d", c, i)
-		}
-	}
-	want := m.Predict(k, p.Candidates)
-	var work sync.WaitGroup
-	for range 3 {
-		work.Go(func() {
-			for i, c := range p.Candidates {
-				if got := p.Predict(c); got != want[i] {
-					t.Errorf("%s is predicted to have %g, not %g", c, got, want[i])
-				}
-			}
-		})
-	}
-	work.Wait()
 }

@@ -140,7 +140,8 @@ func (m *Model) RankLowered(ctx context.Context, k *Kernel, ranked []Ranked, n i
 		}
 		x := ranked[i]
 		if m.Second != nil {
-			x.Alone = m.Second.Speed.Predict(slices.Concat(of.Append(slices.Clone(program), x.Config), v))
+			row := slices.Concat(of.Append(slices.Clone(program), x.Config), v)
+			x.Alone, x.leaves = m.Second.Speed.Predict(row), m.Second.Speed.Leaves(row)
 			x.Fraction = x.Alone
 		}
 		list = append(list, x)

@@ -37,7 +37,7 @@ func newAuto(p Problem, _ string) (Strategy, error) {
 	if p.Budget > 0 {
 		first = min(first, max(p.Budget/4, autoFirst))
 	}
-	if len(p.Known)+len(p.First) >= autoOpenings { // these open the space, and families they leave out are no loss
+	if p.before() >= autoOpenings { // these open the space, and families they leave out are no loss
 		first, a.randomOpenings = 0, 0
 	}
 	for _, p := range g.openings(first) {

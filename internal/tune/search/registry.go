@@ -66,6 +66,7 @@ func New(name string, p Problem) (Strategy, error) {
 	if err != nil {
 		return nil, err
 	}
+	first := p.First
 	p.First = p.first()
 	s, err := e.make(p, arg)
 	if err != nil {
@@ -78,10 +79,7 @@ func New(name string, p Problem) (Strategy, error) {
 	for _, t := range p.Known {
 		s.Tell(t)
 	}
-	if len(p.First) > 0 {
-		s = &preceded{Strategy: s, problem: p, list: p.First, untold: len(p.First)}
-	}
-	return s, nil
+	return newPreceded(s, p, first), nil
 }
 
 // Check reports what is wrong with a strategy's name, or with the syntax of its

@@ -105,6 +105,8 @@ type Problem struct {
 	Estimate func(Point) (float64, bool)
 	// First are points of Space that are asked for before any that a strategy chooses, unless they are Known.
 	First []Point
+	// Expected are points of Space of which some are asked for after First, one at a time; nil if there are none.
+	Expected *Expected
 	// Candidates are points of Space that are expected to be fast. Strategies choose from few points of a large space:
 	// these are among them.
 	Candidates []Point

@@ -11,6 +11,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/target"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/search"
 )
@@ -185,6 +186,48 @@ func TestEstimatesOfModel(t *testing.T) {
 	}
 	if first := k.strategy.Ask(5); len(first) != 1 || k.space.Text(first[0]) != k.space.Text(k.points(fast[:1])[0]) {
 		t.Errorf("a search begins with %v", first)
+	}
+}
+
+// What a model expects is told to a search of the configurations that the kernel's space has, each with what is its
+// own. They count as points that a search begins with.
+func TestExpectedOfModel(t *testing.T) {
+	s, choice := kernelOnGPU(t, cube)
+	list := choice.Space.Sample(rand.New(rand.NewPCG(1, 1)), 4)
+	foreign := list[1]
+	foreign.Family = "elsewhere"
+	list[1] = foreign
+	k := &kernelSearch{tuning: &tuning{subject: s, opts: Options{}}, call: s.calls[0], space: search.Of(choice.Space),
+		prior: Prior{First: list[:1], Predict: func(schedule.Config) float64 { return 1 }, Expected: &Expected{
+			Configs: list, Fractions: []float64{.9, .8, .7, .6}, Most: 2,
+			Alike: func(i, j int) float64 { return float64(10*i + j) },
+		}}}
+	x := k.expected()
+	if x.Most != 2 || !slices.Equal(x.Fractions, []float64{.9, .7, .6}) || x.Alike(1, 2) != 23 {
+		t.Errorf("a search is told %+v", x)
+	}
+	for i, c := range []schedule.Config{list[0], list[2], list[3]} {
+		if p, ok := k.point(c); !ok || !slices.Equal(p, x.Points[i]) {
+			t.Errorf("point %d is %v", i, x.Points[i])
+		}
+	}
+	if n := k.prior.trials(); n != 3 {
+		t.Errorf("a search makes %d trials of a prior of 3", n)
+	}
+	if err := k.setStrategy(t.Context(), k.estimates(), 50); err != nil {
+		t.Fatal(err)
+	}
+	first := k.strategy.Ask(5)
+	if len(first) != 1 {
+		t.Fatalf("a search begins with %v", first)
+	}
+	k.strategy.Tell(search.Trial{Point: first[0], Verdict: verdict.OK, Seconds: 1, Cost: 1})
+	if next := k.strategy.Ask(5); len(next) != 1 || !slices.Equal(next[0], x.Points[1]) {
+		t.Errorf("%v follows", next)
+	}
+	k.prior.Expected = nil
+	if k.expected() != nil {
+		t.Error("something is expected of a prior that expects nothing")
 	}
 }
 

@@ -15,10 +15,28 @@ import (
 // Prior is what is known of a kernel's configurations before any of them is tried.
 type Prior struct {
 	First      []schedule.Config // are tried before a strategy chooses any
+	Expected   *Expected         // some of these follow; nil if none do
 	Candidates []schedule.Config // are expected to be fast: a strategy chooses from them, too
 	// Predict returns what a configuration is expected to have of the fastest speed. It takes the place of estimates.
 	// Several goroutines may call it. Nil if nothing is expected.
 	Predict func(schedule.Config) float64
+}
+
+// trials is how many trials a search makes of a prior, before a strategy chooses any.
+func (p *Prior) trials() int {
+	n := len(p.First)
+	if p.Expected != nil {
+		n += p.Expected.Most
+	}
+	return n
+}
+
+// Expected are configurations that a model expects to be fast, as search.Expected has them as points.
+type Expected struct {
+	Configs   []schedule.Config
+	Fractions []float64              // of the fastest speed
+	Alike     func(i, j int) float64 // how much of an error about one is an error about another
+	Most      int                    // so many are tried
 }
 
 // PriorOf returns what is known of the kernel of a call with some space.

@@ -257,7 +257,7 @@ func (k *kernelSearch) setStrategy(ctx context.Context, estimate func(search.Poi
 	problem := search.Problem{
 		Context: within, Space: k.space, Seed: k.opts.Seed + k.runs, Budget: likely, Sizes: k.sizes(),
 		Estimate: estimate, Good: k.good(), Known: k.known,
-		First: k.points(k.prior.First), Candidates: k.points(k.prior.Candidates),
+		First: k.points(k.prior.First), Expected: k.expected(), Candidates: k.points(k.prior.Candidates),
 	}
 	k.likely = likely
 	var err error
@@ -272,14 +272,37 @@ func (k *kernelSearch) setStrategy(ctx context.Context, estimate func(search.Poi
 func (k *kernelSearch) points(configs []schedule.Config) []search.Point {
 	var list []search.Point
 	for _, c := range configs {
-		if k.space.Schedule().Check(c) != nil {
-			continue
-		}
-		if p, err := k.space.Point(c); err == nil {
+		if p, ok := k.point(c); ok {
 			list = append(list, p)
 		}
 	}
 	return list
+}
+
+// point returns a configuration as a point, if the kernel's space has it.
+func (k *kernelSearch) point(c schedule.Config) (search.Point, bool) {
+	if k.space.Schedule().Check(c) != nil {
+		return nil, false
+	}
+	p, err := k.space.Point(c)
+	return p, err == nil
+}
+
+// expected returns what a prior expects of configurations that the kernel's space has, as points.
+func (k *kernelSearch) expected() *search.Expected {
+	e := k.prior.Expected
+	if e == nil {
+		return nil
+	}
+	x := &search.Expected{Most: e.Most}
+	var places []int // in e, of the points
+	for i, c := range e.Configs {
+		if p, ok := k.point(c); ok {
+			x.Points, x.Fractions, places = append(x.Points, p), append(x.Fractions, e.Fractions[i]), append(places, i)
+		}
+	}
+	x.Alike = func(i, j int) float64 { return e.Alike(places[i], places[j]) }
+	return x
 }
 
 // usualStrategy is the one to use if the user names none.
@@ -311,7 +334,7 @@ func (k *kernelSearch) good() []search.Point {
 	add(k.starts, len(k.starts))
 	add(k.opts.Good, mostGood)
 	seeds := k.space.Schedule().SeedConfigs()
-	if k.prior.Predict == nil || k.strategyName() != usualStrategy || len(k.prior.First) < len(seeds) {
+	if k.prior.Predict == nil || k.strategyName() != usualStrategy || k.prior.trials() < len(seeds) {
 		add(seeds, len(seeds)) // otherwise what a model chose takes their place, which has ranked them, too
 	}
 	return list

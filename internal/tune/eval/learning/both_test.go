@@ -108,6 +108,51 @@ func TestBothLevels(t *testing.T) {
 	}
 }
 
+// Of what both levels rank, the first picks are tried as they stand; what is measured of them decides which follow.
+// What is not tried keeps its order.
+func TestCorrected(t *testing.T) {
+	h := onGPU(t, "star-zy-r1", "star-zy-r2", "dense-zy-r1")
+	e := h.All[0]
+	m, err := h.BothWithout(t.Context(), e, Splits[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var configs []schedule.Config
+	for i := range e.Trials {
+		configs = append(configs, e.Trials[i].Config)
+	}
+	ranked, err := m.RankTried(t.Context(), e.Kernel, configs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal := func(a, b predict.Ranked) bool { return a.Config.Equal(b.Config) }
+	first := corrected(m, e, ranked)
+	if !slices.EqualFunc(first[:predict.Leading], ranked[:predict.Leading], equal) || len(first) != len(ranked) {
+		t.Error("the first picks are others")
+	}
+	rest := slices.DeleteFunc(slices.Clone(ranked), func(x predict.Ranked) bool {
+		return slices.ContainsFunc(first[:priorTrials], func(y predict.Ranked) bool { return equal(x, y) })
+	})
+	if !slices.EqualFunc(first[priorTrials:], rest, equal) {
+		t.Error("what is not tried has another order")
+	}
+	// The first picks are far slower than all others: what follows is less like them.
+	slow := *e
+	slow.Recorded = new(predict.Recorded)
+	*slow.Recorded = *e.Recorded
+	slow.Trials = slices.Clone(e.Trials)
+	for i := range slow.Trials {
+		if slices.ContainsFunc(ranked[:predict.Leading], func(x predict.Ranked) bool {
+			return x.Config.Equal(slow.Trials[i].Config)
+		}) {
+			slow.Trials[i].Seconds *= 5
+		}
+	}
+	if slices.EqualFunc(first[:priorTrials], corrected(m, &slow, ranked)[:priorTrials], equal) {
+		t.Error("the first picks are slow, and the same ones follow")
+	}
+}
+
 // What a model knows of registers is kept with it, and is a part of what it follows from.
 func TestBothKnowsOfRegisters(t *testing.T) {
 	h := onGPU(t, "star-zy-r1", "star-zy-r2", "dense-zy-r1")

@@ -35,8 +35,8 @@ type LivePicks struct {
 	Config     string    `json:"first"`
 	Predicted  float64   `json:"predicted"` // the fraction that the first was to have
 	Seconds    []float64 `json:"seconds"`   // 0 could not run
-	// Ranked is how many of these are the first of the ranking. A search that began with them chose the others. It is
-	// 0 in rows of before there were such searches: all are of the ranking there.
+	// Ranked is how many of these are the first of the ranking. A search that began with them chose the others, as a
+	// user's does. It is 0 in rows of before there were such searches: all are of the ranking there.
 	Ranked int `json:"ranked,omitempty"`
 }
 
@@ -46,8 +46,8 @@ func (p *LivePicks) keepFirst() {
 	p.Seconds = p.Seconds[:p.Ranked]
 }
 
-// unfinished reports whether none of a model's first picks is near the best, nor what a search found from there, though
-// it may try so many.
+// unfinished reports whether there are fewer picks than are judged, or none of them is near the best, though a search
+// may try so many.
 func (l *Live) unfinished(p *LivePicks, most int) bool {
 	if len(p.Seconds) == 0 {
 		return false
@@ -56,7 +56,12 @@ func (l *Live) unfinished(p *LivePicks, most int) bool {
 	if p.Ranked == 0 { // all are of the ranking
 		tried.keepFirst()
 	}
-	return l.Runs(&tried) == mostRuns && len(tried.Seconds) < most
+	return len(tried.Seconds) < most && !l.enough(&tried)
+}
+
+// enough reports whether there are as many picks as are judged in any case, and one is near the best.
+func (l *Live) enough(p *LivePicks) bool {
+	return len(p.Seconds) >= judgedPicks && l.Runs(p) < mostRuns
 }
 
 // anyUnfinished is unfinished for the picks of any model.
@@ -257,7 +262,7 @@ var liveMetrics = []struct {
 	}},
 	{"best of 5", true, false, func(l *Live, p *LivePicks) float64 {
 		best := 0.0
-		for _, s := range p.Seconds[:min(5, len(p.Seconds))] {
+		for _, s := range p.Seconds[:min(judgedPicks, len(p.Seconds))] {
 			best = max(best, l.share(s))
 		}
 		return best

@@ -188,20 +188,21 @@ func TestUnmeasured(t *testing.T) {
 	}
 }
 
-// A row is not finished where none of a model's first picks is near the best and no search went on from there; what was
-// measured further down the ranking, before there were such searches, does not count.
+// A row is not finished where there are fewer picks than are judged, or none is near the best and no search went on to
+// the last trial; what was measured further down the ranking, before there were such searches, does not count.
 func TestUnfinished(t *testing.T) {
-	slow := slices.Repeat([]float64{2}, firstPicks)
+	slow := slices.Repeat([]float64{2}, judgedPicks)
 	for _, c := range []struct {
 		seconds []float64
 		ranked  int
 		most    int
 		want    bool
 	}{
-		{slow, firstPicks, 50, true}, {slow, firstPicks, firstPicks, false}, {slow, 0, 50, true}, {nil, 0, 50, false},
+		{slow, firstPicks, 50, true}, {slow, firstPicks, judgedPicks, false}, {slow, 0, 50, true}, {nil, 0, 50, false},
 		{append(slices.Clone(slow), 1), 0, 50, true}, {append(slices.Clone(slow), 1), firstPicks, 50, false},
-		{append(slices.Clone(slow), 2), firstPicks, 50, true}, {append(slices.Clone(slow), 2), firstPicks, 11, false},
-		{slices.Repeat([]float64{1}, firstPicks), firstPicks, 50, false}, {[]float64{2, 1}, 2, 50, false},
+		{append(slices.Clone(slow), 2), firstPicks, 50, true}, {append(slices.Clone(slow), 2), firstPicks, 6, false},
+		{slices.Repeat([]float64{1}, judgedPicks), firstPicks, 50, false}, {[]float64{2, 1}, 2, 50, true},
+		{[]float64{2, 1}, 2, 2, false},
 	} {
 		l := live("a", c.seconds...)
 		l.Picks[0].Ranked = c.ranked

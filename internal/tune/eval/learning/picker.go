@@ -1,14 +1,17 @@
 package learning
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
 
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/learn"
 	"github.com/gridloom/gridloom/internal/tune/predict"
+	"github.com/gridloom/gridloom/internal/tune/search"
 )
 
 // Picker is a model that is judged.
@@ -45,6 +48,9 @@ const (
 	// Both is the model with both of its levels, as plans are taken from it.
 	Both = "boosted, both levels"
 
+	// Corrected is Both, and what is measured of its first picks corrects which follow, as in searches.
+	Corrected = "boosted, corrected"
+
 	// Neighbours are plain ones: of the paper on Lift, whatever the features.
 	Neighbours = "5-nn"
 
@@ -67,6 +73,7 @@ var Pickers = []Picker{
 	})},
 	{Own, byTrees},
 	{Both, byBoth},
+	{Corrected, byCorrected},
 	{Shuffled, func(ctx context.Context, h *HeldOut, all []*predict.Examples) (scorer, error) {
 		return byTrees(ctx, h, shuffled(all))
 	}},
@@ -88,6 +95,23 @@ func byBoth(ctx context.Context, h *HeldOut, all []*predict.Examples) (scorer, e
 	if m.Second == nil { // no kernel can be lowered
 		return byTrees(ctx, h, all)
 	}
+	return byRanking(ctx, m, func(_ *predict.Examples, ranked []predict.Ranked) []predict.Ranked { return ranked }), nil
+}
+
+// byCorrected scores by the order in which a search tries what both levels rank.
+func byCorrected(ctx context.Context, h *HeldOut, all []*predict.Examples) (scorer, error) {
+	m, err := h.LearnBoth(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	return byRanking(ctx, m, func(e *predict.Examples, ranked []predict.Ranked) []predict.Ranked {
+		return corrected(m, e, ranked)
+	}), nil
+}
+
+// byRanking scores by a ranking of what was tried, in another order.
+func byRanking(ctx context.Context, m *predict.Model,
+	order func(e *predict.Examples, ranked []predict.Ranked) []predict.Ranked) scorer {
 	return func(e *predict.Examples, trials []int) ([]score, error) {
 		var configs []schedule.Config
 		at := map[string]int{}
@@ -100,11 +124,58 @@ func byBoth(ctx context.Context, h *HeldOut, all []*predict.Examples) (scorer, e
 			return nil, err
 		}
 		scores := make([]score, len(trials))
-		for place, x := range ranked {
+		for place, x := range order(e, ranked) {
 			scores[at[x.Config.String()]] = score{float64(len(trials) - place), x.Alone}
 		}
 		return scores, nil
-	}, nil
+	}
+}
+
+// priorTrials are those that searches begin with, as auto does where a user does not say.
+const priorTrials = 10
+
+// corrected puts those of a ranking first that a search tries first. All others keep their order.
+func corrected(m *predict.Model, e *predict.Examples, ranked []predict.Ranked) []predict.Ranked {
+	trials := map[string]*predict.Trial{}
+	for i := range e.Trials {
+		trials[e.Trials[i].Config.String()] = &e.Trials[i]
+	}
+	prior := m.Prior(e.Kernel, ranked, priorTrials)
+	x := &search.Expected{
+		Fractions: prior.Expected.Fractions, Alike: prior.Expected.Alike, Most: prior.Expected.Most,
+	}
+	place := map[string]int{}
+	for i, c := range prior.Expected.Configs {
+		x.Points = append(x.Points, search.Point{i})
+		place[c.String()] = i
+	}
+	var leading []int
+	var first []string // configurations that are tried
+	for _, c := range prior.First {
+		if i, ok := place[c.String()]; ok {
+			leading = append(leading, i)
+		} else {
+			first = append(first, c.String())
+		}
+	}
+	for _, i := range x.Follow(leading, func(i int) search.Trial {
+		t := search.Trial{Point: x.Points[i], Verdict: verdict.Crash}
+		if s := trials[prior.Expected.Configs[i].String()].Seconds; s > 0 {
+			t.Verdict, t.Seconds = verdict.OK, s
+		}
+		return t
+	}) {
+		first = append(first, prior.Expected.Configs[i].String())
+	}
+	list := slices.Clone(ranked)
+	before := func(r predict.Ranked) int {
+		if i := slices.Index(first, r.Config.String()); i >= 0 {
+			return i
+		}
+		return len(first)
+	}
+	slices.SortStableFunc(list, func(a, b predict.Ranked) int { return cmp.Compare(before(a), before(b)) })
+	return list
 }
 
 // shuffled returns kernels whose trials have each other's fractions.

@@ -24,7 +24,7 @@ type PicksRequest struct {
 	Kernel *predict.Examples // of Models, the only one of its program
 	Target *target.Target    // that it is measured on; models may have learned from another
 	Search int               // trials of two searches of the kernel, one without and one with a prior; 0 makes none
-	Prior  int               // configurations that the second begins with
+	Prior  int               // configurations that the second begins with, and what goes on from picks
 	Most   int               // trials, the first picks among them, where none of these is near the best
 	// Row is what was measured of the kernel before; nil if nothing was.
 	Row *Live
@@ -32,10 +32,12 @@ type PicksRequest struct {
 	In func(ctx context.Context, name string, work func(Try) error) error
 }
 
-// Of each model's ranking so many are measured. Where none of them is near the best, a search that begins with them
-// goes on, as a user's does. The fastest of the recordings are measured beside them.
+// Of each model's ranking so many are measured. A search that begins with them goes on, as a user's does: it picks as
+// many as are judged, and more where none of these is near the best. The fastest of the recordings are measured beside
+// them.
 const (
-	firstPicks   = 10
+	firstPicks   = predict.Leading
+	judgedPicks  = 5
 	againAsBests = 3
 )
 
@@ -204,10 +206,11 @@ func (p *picks) fill(again []schedule.Config, seconds map[string]float64, n int)
 	}
 }
 
-// goOn searches on from the first picks of a model, none of which is near the best, until something is.
+// goOn searches on from the first picks of a model until there are as many as are judged, and something is near the
+// best.
 func (p *picks) goOn(ctx context.Context, x *LivePicks) (enough bool, err error) {
 	x.keepFirst()
-	prior := p.prior(x.Split, x.Ranked)
+	prior := p.prior(x.Split, max(p.Prior, x.Ranked))
 	first := map[string]bool{} // they were measured beside those of other models
 	err = p.In(ctx, p.name("picks-"+x.Split), func(try Try) error {
 		checked := func(ctx context.Context, call *ir.Call, s schedule.Space) (tuner.Prior, error) {
@@ -225,7 +228,7 @@ func (p *picks) goOn(ctx context.Context, x *LivePicks) (enough bool, err error)
 			p.row.Found(s)
 			if !enough && !first[o.Config] { // what was under way when it was enough came too late
 				x.Seconds = append(x.Seconds, s)
-				enough = p.row.share(s) >= nearBest
+				enough = p.row.enough(x)
 			}
 			return enough
 		})
