@@ -181,43 +181,54 @@ func TestBothKnowsOfRegisters(t *testing.T) {
 	}
 }
 
-// Picks go on until one is near the best, and the best is what a search of the kernel found, too.
+// Each model picks until as many are there as are judged and one is near the best, and the best is what a search of the
+// kernel found, too.
 func TestPicksAfterSearches(t *testing.T) {
 	h := onGPU(t, "star-zy-r1", "star-zy-r2", "dense-zy-r1")
 	e := h.All[0]
 	var names []string
-	const most = firstPicks + 3
+	const prior, most = 7, judgedPicks + 1
 	row, err := Picks(t.Context(), PicksRequest{
-		Models: h, Kernel: e, Target: e.Target, Search: 4, Prior: 2, Most: most,
+		Models: h, Kernel: e, Target: e.Target, Search: 4, Prior: prior, Most: most,
 		In: func(ctx context.Context, name string, work func(Try) error) error {
 			names = append(names, name)
-			return work(func(trials int, prior tuner.PriorOf, told func(*tuner.Outcome, int) bool) error {
-				if prior == nil {
+			return work(func(trials int, priorOf tuner.PriorOf, told func(*tuner.Outcome, int) bool) error {
+				if priorOf == nil {
 					told(&tuner.Outcome{Config: "found", Verdict: verdict.OK, Seconds: 0.5}, 3)
 					return nil
 				}
-				known, err := prior(ctx, e.Call, e.Space)
+				known, err := priorOf(ctx, e.Call, e.Space)
 				if err != nil {
 					return err
 				}
-				list := known.First[:min(trials, len(known.First))]
-				for i, c := range list {
-					if told(&tuner.Outcome{Config: c.String(), Verdict: verdict.OK, Seconds: 1}, i+1) {
-						t.Error("slow picks are enough")
+				for i, c := range known.First {
+					if told(&tuner.Outcome{Config: c.String(), Verdict: verdict.OK, Seconds: 0.55}, i+1) {
+						t.Error("fewer picks than are judged are enough")
 					}
+				}
+				if strings.HasSuffix(name, "-recorded") {
+					if trials != againAsBests || known.Expected != nil || len(known.First) != againAsBests {
+						t.Errorf("%d of the recordings are measured again, and %+v", trials, known)
+					}
+					return nil
+				}
+				if known.Predict == nil || !known.Candidates[0].Equal(known.First[0]) ||
+					len(known.First) != predict.Leading || known.Expected.Most != prior-predict.Leading {
+					t.Errorf("a search does not know the ranking: %+v", known)
 				}
 				if !strings.Contains(name, "-picks-") {
 					return nil
 				}
-				if known.Predict == nil || len(known.Candidates) < len(list) || !known.Candidates[0].Equal(list[0]) {
-					t.Errorf("a search goes on that does not know the ranking: %+v", known)
+				if trials != most {
+					t.Errorf("%d trials are made", trials)
 				}
-				if told(&tuner.Outcome{Config: "refused", Verdict: verdict.Crash}, trials-1) {
-					t.Error("what cannot run is enough")
+				if told(&tuner.Outcome{Config: "refused", Verdict: verdict.Crash}, 4) {
+					t.Error("four picks are enough")
 				}
-				if !told(&tuner.Outcome{Config: "near the best", Verdict: verdict.OK, Seconds: 0.55}, trials) {
-					t.Error("what is near the best is not enough")
+				if !told(&tuner.Outcome{Config: "slow", Verdict: verdict.OK, Seconds: 3}, 5) {
+					t.Error("five picks are not enough, of which one is near the best")
 				}
+				told(&tuner.Outcome{Config: "too late", Verdict: verdict.OK, Seconds: 0.52}, 6)
 				return nil
 			})
 		},
@@ -225,18 +236,19 @@ func TestPicksAfterSearches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, ending := range []string{"-auto", "-prior", "-picks", "-picks-stencil", "-picks-pattern"} {
+	for i, ending := range []string{"-auto", "-prior", "-recorded", "-picks-stencil", "-picks-pattern"} {
 		if len(names) != 5 || !strings.HasSuffix(names[i], ending) {
 			t.Fatalf("%v", names)
 		}
 	}
-	if row.Best != 0.5 || len(row.Searches) != 2 || row.Searches[0].Trials != 3 || row.Searches[1].Trials != 2 {
+	if row.Best != 0.5 || row.Recorded != 0.55 || len(row.Searches) != 2 || row.Searches[0].Trials != 3 ||
+		row.Searches[1].Trials != predict.Leading {
 		t.Errorf("%+v", row)
 	}
 	for _, s := range Splits[:2] { // synthetic kernels are not left out as a suite
 		p := row.Of(s.Name)
-		if p == nil || len(p.Seconds) != firstPicks+2 || p.Ranked != firstPicks ||
-			row.Runs(p) != firstPicks+2 || p.Lowered != predict.LoweredCandidates {
+		if p == nil || !slices.Equal(p.Seconds, []float64{0.55, 0.55, 0.55, 0, 3}) || p.Ranked != predict.Leading ||
+			row.Runs(p) != 1 || p.Lowered != predict.LoweredCandidates || p.Candidates == 0 || p.Config == "" {
 			t.Errorf("without a %s: %+v", s.Name, p)
 		}
 	}
@@ -245,65 +257,76 @@ func TestPicksAfterSearches(t *testing.T) {
 	}
 }
 
-// A row of before searches went on keeps its first picks, and what was measured further down the ranking is dropped.
-// Picks of another model are measured anew, and those of a part that is not left out any more stay as they are.
+// Where one search finds what is so fast that the picks of another model are near the best no more, that one picks once
+// more. Picks of a row that are finished stay, and so do those of a part that is not left out any more; others are made
+// anew.
 func TestPicksGoOn(t *testing.T) {
 	h := onGPU(t, "star-zy-r1", "star-zy-r2", "dense-zy-r1")
 	e := h.All[0]
-	var names []string
-	in := func(ctx context.Context, name string, work func(Try) error) error {
-		names = append(names, name[strings.Index(name, "-picks"):])
-		return work(func(trials int, prior tuner.PriorOf, told func(*tuner.Outcome, int) bool) error {
-			known, err := prior(ctx, e.Call, e.Space)
-			if err != nil {
-				return err
+	old := func(stencil ...float64) *Live {
+		l := NewLive(e)
+		l.Recorded = 1
+		l.Found(1)
+		for split, seconds := range map[string][]float64{"stencil": stencil, "gone": {3, 3, 3, 3, 3}} {
+			if len(seconds) > 0 {
+				l.Picks = append(l.Picks, LivePicks{Split: split, Config: "family=old", Seconds: seconds})
 			}
-			for i, c := range known.First {
-				told(&tuner.Outcome{Config: c.String(), Verdict: verdict.OK, Seconds: 1}, i+1)
-			}
-			if strings.Contains(name, "-picks-") {
-				told(&tuner.Outcome{Config: "slow", Verdict: verdict.OK, Seconds: 2}, trials-2)
-				told(&tuner.Outcome{Config: "near the best", Verdict: verdict.OK, Seconds: 0.51}, trials-1)
-				told(&tuner.Outcome{Config: "too late", Verdict: verdict.OK, Seconds: 0.52}, trials)
-			}
-			return nil
-		})
-	}
-	m, err := h.BothWithout(t.Context(), e, Splits[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	ranked, err := m.Chosen(t.Context(), e.Kernel)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct{ first, names string }{
-		{ranked[0].Config.String(), "-picks-stencil"}, {"family=gone", "-picks-stencil -picks"},
-	} {
-		old := NewLive(e)
-		old.Found(0.5)
-		for _, split := range []string{"stencil", "gone"} {
-			p := LivePicks{Split: split, Config: c.first, Seconds: slices.Repeat([]float64{3}, 50)}
-			old.Picks = append(old.Picks, p)
 		}
-		names = nil
-		row, err := Picks(t.Context(), PicksRequest{Models: h, Kernel: e, Target: e.Target, Most: 50, Row: old, In: in})
+		slices.SortFunc(l.Picks, func(a, b LivePicks) int { return cmp.Compare(a.Split, b.Split) })
+		return l
+	}
+	for _, c := range []struct {
+		name           string
+		old            *Live
+		fast           float64 // of the first pick without the pattern
+		names          string
+		first, pattern float64 // of the stencil's picks, and of the pattern's
+	}{
+		{"new", NewLive(e), 1, "recorded stencil pattern", 1, 1},
+		{"a row that is finished", old(1, 2, 2, 2, 2), 1, "pattern", 1, 1},
+		{"a row of too few picks", old(1, 2), 1, "stencil pattern", 1, 1},
+		{"a row of slow picks", old(2, 2, 2, 2, 2), 1, "stencil pattern", 1, 1},
+		{"what is faster is found later", old(1, 2, 2, 2, 2), 0.5, "pattern stencil", 1, 0.5},
+	} {
+		var names []string
+		row, err := Picks(t.Context(), PicksRequest{
+			Models: h, Kernel: e, Target: e.Target, Prior: 10, Most: 8, Row: c.old,
+			In: func(ctx context.Context, name string, work func(Try) error) error {
+				name = name[strings.LastIndex(name, "-")+1:]
+				names = append(names, name)
+				return work(func(trials int, prior tuner.PriorOf, told func(*tuner.Outcome, int) bool) error {
+					if _, err := prior(ctx, e.Call, e.Space); err != nil {
+						return err
+					}
+					for i := range trials {
+						seconds := 1 + float64(i)
+						if i == 0 && name == "pattern" {
+							seconds = c.fast
+						}
+						if told(&tuner.Outcome{Config: "c", Verdict: verdict.OK, Seconds: seconds}, i+1) {
+							break
+						}
+					}
+					return nil
+				})
+			},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if text := strings.Join(names, " "); !strings.HasPrefix(text, c.names) {
-			t.Fatalf("of a row with %s: %s", c.first, text)
+		if text := strings.Join(names, " "); text != c.names {
+			t.Errorf("%s: picks are measured without %s, not without %s", c.name, text, c.names)
 		}
-		x := row.Of("stencil")
-		if x.Ranked != firstPicks || len(x.Seconds) != firstPicks+2 || row.Runs(x) != firstPicks+2 || row.Best != 0.5 {
-			t.Errorf("of a row with %s: %+v", c.first, row)
+		x, y := row.Of("stencil"), row.Of("pattern")
+		if x.Seconds[0] != c.first || y.Seconds[0] != c.pattern || row.Best != min(1, c.pattern) {
+			t.Errorf("%s: %+v", c.name, row)
 		}
-		if first, gone := x.Seconds[0], row.Of("gone"); c.first == "family=gone" {
-			if first != 1 || gone != nil {
-				t.Errorf("what another model picked is still there: %+v", row)
-			}
-		} else if first != 3 || len(gone.Seconds) != 50 {
-			t.Errorf("what was measured is lost: %+v", row)
+		if again := strings.Contains(c.names, "stencil"); again != (x.Config != "family=old") ||
+			again && c.fast < 1 && len(x.Seconds) != 8 {
+			t.Errorf("%s: without the stencil %+v", c.name, x)
+		}
+		if gone := row.Of("gone"); c.name != "new" && (gone == nil || len(gone.Seconds) != 5) {
+			t.Errorf("%s: what was measured is lost: %+v", c.name, row)
 		}
 	}
 }

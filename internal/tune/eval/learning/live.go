@@ -27,7 +27,7 @@ type Live struct {
 	Commit   string       `json:"commit"`
 }
 
-// LivePicks are the first of a model's ranking, in its order, and what a search found from there.
+// LivePicks are the first trials of a search that begins with a model's picks, in their order.
 type LivePicks struct {
 	Split      string    `json:"split"` // what the model has not learned from
 	Candidates int       `json:"candidates"`
@@ -35,28 +35,15 @@ type LivePicks struct {
 	Config     string    `json:"first"`
 	Predicted  float64   `json:"predicted"` // the fraction that the first was to have
 	Seconds    []float64 `json:"seconds"`   // 0 could not run
-	// Ranked is how many of these are the first of the ranking. A search that began with them chose the others, as a
-	// user's does. It is 0 in rows of before there were such searches: all are of the ranking there.
+	// Ranked is how many of these are the first of the ranking. What was measured of them led to the others. It is 0 in
+	// rows of before it did: all are of the ranking there.
 	Ranked int `json:"ranked,omitempty"`
-}
-
-// keepFirst keeps the first picks alone, for a search to begin with.
-func (p *LivePicks) keepFirst() {
-	p.Ranked = min(firstPicks, len(p.Seconds))
-	p.Seconds = p.Seconds[:p.Ranked]
 }
 
 // unfinished reports whether there are fewer picks than are judged, or none of them is near the best, though a search
 // may try so many.
 func (l *Live) unfinished(p *LivePicks, most int) bool {
-	if len(p.Seconds) == 0 {
-		return false
-	}
-	tried := *p
-	if p.Ranked == 0 { // all are of the ranking
-		tried.keepFirst()
-	}
-	return len(tried.Seconds) < most && !l.enough(&tried)
+	return len(p.Seconds) > 0 && len(p.Seconds) < most && !l.enough(p)
 }
 
 // enough reports whether there are as many picks as are judged in any case, and one is near the best.

@@ -12,6 +12,7 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/learn"
 	"github.com/gridloom/gridloom/internal/tune/predict"
 	"github.com/gridloom/gridloom/internal/tune/search"
+	"github.com/gridloom/gridloom/internal/tune/session"
 )
 
 // Picker is a model that is judged.
@@ -98,11 +99,14 @@ func byBoth(ctx context.Context, h *HeldOut, all []*predict.Examples) (scorer, e
 	return byRanking(ctx, m, func(_ *predict.Examples, ranked []predict.Ranked) []predict.Ranked { return ranked }), nil
 }
 
-// byCorrected scores by the order in which a search tries what both levels rank.
+// byCorrected scores by the order in which a search tries what both levels rank, or the only one of processors.
 func byCorrected(ctx context.Context, h *HeldOut, all []*predict.Examples) (scorer, error) {
 	m, err := h.LearnBoth(ctx, all)
 	if err != nil {
 		return nil, err
+	}
+	if m.Second == nil && m.API != session.CPU { // no kernel can be lowered
+		return byTrees(ctx, h, all)
 	}
 	return byRanking(ctx, m, func(e *predict.Examples, ranked []predict.Ranked) []predict.Ranked {
 		return corrected(m, e, ranked)

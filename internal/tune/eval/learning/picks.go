@@ -2,7 +2,6 @@ package learning
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
@@ -32,11 +31,9 @@ type PicksRequest struct {
 	In func(ctx context.Context, name string, work func(Try) error) error
 }
 
-// Of each model's ranking so many are measured. A search that begins with them goes on, as a user's does: it picks as
-// many as are judged, and more where none of these is near the best. The fastest of the recordings are measured beside
-// them.
+// Each model picks as many as are judged, and more where none of these is near the best. The fastest of the recordings
+// are measured beside them.
 const (
-	firstPicks   = predict.Leading
 	judgedPicks  = 5
 	againAsBests = 3
 )
@@ -62,43 +59,32 @@ func Picks(ctx context.Context, r PicksRequest) (*Live, error) {
 			}
 		}
 	}
-	if len(p.row.Picks) == 0 {
-		if err := p.measure(ctx); err != nil {
+	if p.row.Recorded == 0 {
+		if err := p.measureRecorded(ctx); err != nil {
 			return nil, err
 		}
 	}
-	err := p.goOnFromAll(ctx)
-	if errors.Is(err, errOtherPicks) { // the models have learned from others since
-		p.row.Picks = nil
-		if err = p.measure(ctx); err == nil {
-			err = p.goOnFromAll(ctx)
-		}
-	}
-	return p.row, err
+	return p.row, p.pickAll(ctx)
 }
 
-// goOnFromAll goes on from the picks of each model that are not finished. What one search finds may be so much faster
-// that others are near the best no more: it goes round once more then.
-func (p *picks) goOnFromAll(ctx context.Context) error {
+// pickAll has each model pick whose picks are not finished. What one search finds may be so much faster that others are
+// near the best no more: it goes round once more then.
+func (p *picks) pickAll(ctx context.Context) error {
 	over := map[string]bool{} // searches that found nothing near the best
 	for range 2 {
-		for i := range p.row.Picks {
-			x := &p.row.Picks[i]
-			if p.models[x.Split] == nil || over[x.Split] || !p.row.unfinished(x, p.Most) {
+		for _, split := range p.splits() {
+			if x := p.row.Of(split.Name); over[split.Name] || x != nil && !p.row.unfinished(x, p.Most) {
 				continue
 			}
-			enough, err := p.goOn(ctx, x)
+			enough, err := p.pick(ctx, split.Name)
 			if err != nil {
 				return err
 			}
-			over[x.Split] = !enough
+			over[split.Name] = !enough
 		}
 	}
 	return nil
 }
-
-// errOtherPicks says that a model picks others than those of the row.
-var errOtherPicks = errors.New("the first pick is another than that of the row")
 
 // picks is the work on a request.
 type picks struct {
@@ -128,7 +114,7 @@ func (p *picks) ranking(ctx context.Context, split string, call *ir.Call, s sche
 	return &k, p.ranked[split], nil
 }
 
-// prior returns what a search knows that begins with the first of a model's ranking.
+// prior returns what a search knows that begins with so many picks of a model.
 func (p *picks) prior(split string, first int) tuner.PriorOf {
 	return func(ctx context.Context, call *ir.Call, s schedule.Space) (tuner.Prior, error) {
 		k, ranked, err := p.ranking(ctx, split, call, s)
@@ -139,29 +125,21 @@ func (p *picks) prior(split string, first int) tuner.PriorOf {
 	}
 }
 
-// measure measures the first picks of all models.
-func (p *picks) measure(ctx context.Context) error {
+// measureRecorded measures the fastest of the recordings anew.
+func (p *picks) measureRecorded(ctx context.Context) error {
 	again := p.Kernel.Fastest(againAsBests)
-	seconds := map[string]float64{} // by configuration; 0 could not run
-	n := min(firstPicks, p.Most)
-	return p.In(ctx, p.name("picks"), func(try Try) error {
-		first := func(ctx context.Context, call *ir.Call, s schedule.Space) (tuner.Prior, error) {
-			list := slices.Clone(again)
-			for _, split := range p.splits() {
-				_, ranked, err := p.ranking(ctx, split.Name, call, s)
-				if err != nil {
-					return tuner.Prior{}, err
-				}
-				list = append(list, predict.Configs(ranked, n)...)
-			}
-			return tuner.Prior{First: list}, nil
+	return p.In(ctx, p.name("recorded"), func(try Try) error {
+		first := func(context.Context, *ir.Call, schedule.Space) (tuner.Prior, error) {
+			return tuner.Prior{First: again}, nil
 		}
-		err := try(len(again)+n*len(p.splits()), first, func(o *tuner.Outcome, _ int) bool {
-			seconds[o.Config] = secondsOf(o)
+		return try(len(again), first, func(o *tuner.Outcome, _ int) bool {
+			s := secondsOf(o)
+			p.row.Found(s)
+			if s > 0 && (p.row.Recorded == 0 || s < p.row.Recorded) {
+				p.row.Recorded = s
+			}
 			return false
 		})
-		p.fill(again, seconds, n)
-		return err
 	})
 }
 
@@ -173,67 +151,37 @@ func secondsOf(o *tuner.Outcome) float64 {
 	return o.Seconds
 }
 
-// fill writes what was measured into the row. A model's picks end where one was not measured.
-func (p *picks) fill(again []schedule.Config, seconds map[string]float64, n int) {
-	p.row.Recorded = 0
-	for _, c := range again {
-		if s := seconds[c.String()]; s > 0 && (p.row.Recorded == 0 || s < p.row.Recorded) {
-			p.row.Recorded = s
-		}
-	}
-	for _, s := range seconds {
-		p.row.Found(s)
-	}
-	for _, split := range p.splits() {
-		ranked := p.ranked[split.Name]
-		if len(ranked) == 0 {
-			continue
-		}
-		x := LivePicks{Split: split.Name, Candidates: len(ranked), Config: ranked[0].Config.String(),
-			Predicted: ranked[0].Fraction}
-		if p.models[split.Name].Second != nil {
-			x.Lowered = predict.LoweredCandidates
-		}
-		for _, c := range predict.Configs(ranked, n) {
-			s, ok := seconds[c.String()]
-			if !ok {
-				break
-			}
-			x.Seconds = append(x.Seconds, s)
-		}
-		x.Ranked = len(x.Seconds)
-		p.row.Picks = append(p.row.Picks, x)
-	}
-}
-
-// goOn searches on from the first picks of a model until there are as many as are judged, and something is near the
+// pick searches as a user would who has a model, until there are as many picks as are judged, and something is near the
 // best.
-func (p *picks) goOn(ctx context.Context, x *LivePicks) (enough bool, err error) {
-	x.keepFirst()
-	prior := p.prior(x.Split, max(p.Prior, x.Ranked))
-	first := map[string]bool{} // they were measured beside those of other models
-	err = p.In(ctx, p.name("picks-"+x.Split), func(try Try) error {
-		checked := func(ctx context.Context, call *ir.Call, s schedule.Space) (tuner.Prior, error) {
-			known, err := prior(ctx, call, s)
-			if err == nil && (len(known.First) < x.Ranked || known.First[0].String() != x.Config) {
-				err = errOtherPicks
-			}
-			for _, c := range known.First {
-				first[c.String()] = true
-			}
-			return known, err
-		}
-		return try(p.Most, checked, func(o *tuner.Outcome, _ int) bool {
+func (p *picks) pick(ctx context.Context, split string) (enough bool, err error) {
+	x := LivePicks{Split: split}
+	err = p.In(ctx, p.name("picks-"+split), func(try Try) error {
+		return try(p.Most, p.prior(split, p.Prior), func(o *tuner.Outcome, _ int) bool {
 			s := secondsOf(o)
 			p.row.Found(s)
-			if !enough && !first[o.Config] { // what was under way when it was enough came too late
+			if !enough { // what was under way when it was enough came too late
 				x.Seconds = append(x.Seconds, s)
-				enough = p.row.enough(x)
+				enough = p.row.enough(&x)
 			}
 			return enough
 		})
 	})
-	return enough, err
+	if err != nil {
+		return false, err
+	}
+	if ranked := p.ranked[split]; len(ranked) > 0 {
+		x.Candidates, x.Config, x.Predicted = len(ranked), ranked[0].Config.String(), ranked[0].Fraction
+	}
+	x.Ranked = min(p.Prior, predict.Leading, len(x.Seconds))
+	if p.models[split].Second != nil {
+		x.Lowered = predict.LoweredCandidates
+	}
+	if old := p.row.Of(split); old != nil {
+		*old = x
+	} else {
+		p.row.Picks = append(p.row.Picks, x)
+	}
+	return enough, nil
 }
 
 // search searches the kernel as a user would, beginning with some configurations of a model that has not learned from
