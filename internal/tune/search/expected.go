@@ -70,7 +70,10 @@ func newCorrection(e *Expected, first []Point, known []Trial) *correction {
 	c := &correction{Expected: e, left: e.Most, at: map[string]int{}, taken: make([]bool, len(e.Points)),
 		least: math.Inf(1)}
 	for i, p := range e.Points {
-		c.at[p.Key()] = i
+		key := p.Key()
+		if _, c.taken[i] = c.at[key]; !c.taken[i] { // a point that stands there twice is tried once
+			c.at[key] = i
+		}
 	}
 	for _, p := range first {
 		if i, ok := c.at[p.Key()]; ok {
@@ -89,8 +92,11 @@ func newCorrection(e *Expected, first []Point, known []Trial) *correction {
 // expected is the logarithm of a point's time, but for errors.
 func (c *correction) expected(i int) float64 { return -math.Log(max(leastShare, c.Fractions[i])) }
 
-// told takes a trial, of whatever point.
+// told takes a trial, of whatever point. Nothing is learned once no more is chosen.
 func (c *correction) told(t Trial) {
+	if c.left < 1 {
+		return
+	}
 	if t.Verdict == verdict.OK {
 		c.least = min(c.least, math.Log(t.Seconds))
 	}
@@ -124,8 +130,11 @@ func (c *correction) next() (Point, bool) {
 // likely returns the n points of the greatest expected improvement, the greatest first, and fewer where fewer are left.
 func (c *correction) likely(n int) []Point {
 	var list []Point
-	gains := c.gains()
-	for _, i := range descending(gains)[:max(0, min(n, c.left, len(gains)))] {
+	n = min(n, c.left, len(c.Points))
+	if n < 1 {
+		return nil
+	}
+	for _, i := range descending(c.gains())[:n] {
 		if !c.taken[i] {
 			list = append(list, slices.Clone(c.Points[i]))
 		}

@@ -57,8 +57,27 @@ func TestCorrection(t *testing.T) {
 			t.Errorf("%s: %v are tried, not %v", c.name, got, c.want)
 		}
 	}
+	// A point that stands there twice is tried once, and a search that tries no more learns no more.
+	e := pair(4, .5, .4, .3)
+	e.Points[1] = e.Points[0]
+	c := newCorrection(e, nil, nil)
+	var tried []Point
+	for p, ok := c.next(); ok; p, ok = c.next() {
+		tried = append(tried, p)
+		c.told(Trial{Point: p, Verdict: verdict.OK, Seconds: 2})
+	}
+	if want := []Point{{0}, {2}}; !slices.EqualFunc(tried, want, slices.Equal) {
+		t.Errorf("%v are tried, not %v", tried, want)
+	}
+	e = pair(1, .5, .4, .3)
+	c = newCorrection(e, nil, nil)
+	c.next()
+	c.told(took(e, 1, 1, 1)(0))
+	if list := c.likely(2); len(c.tried) > 0 || len(list) > 0 {
+		t.Errorf("after the last one %v are likely, and %d were learned from", list, len(c.tried))
+	}
 	// Nothing ran, and nothing is known of times.
-	e := pair(4, .5, .4, .3, .2)
+	e = pair(4, .5, .4, .3, .2)
 	if got := e.Follow(nil, took(e, 0, 0, 0, 0)); !slices.Equal(got, []int{0, 1, 2, 3}) {
 		t.Errorf("of points that cannot run %v are tried", got)
 	}
@@ -67,7 +86,7 @@ func TestCorrection(t *testing.T) {
 // The means and variances are those of the textbook: conditional on what was measured, by the inverse of the matrix of
 // covariances (Rasmussen and Williams 2006, equations 2.25 and 2.26).
 func TestCorrectionIsAGaussianProcess(t *testing.T) {
-	e := pair(0, .9, .7, .88, .69, .86, .68)
+	e := pair(1, .9, .7, .88, .69, .86, .68)
 	seconds := []float64{1.3, 1.9, 1.2, 0, 0, 0}
 	tried, left := []int{0, 1, 2}, []int{3, 4, 5}
 	c := newCorrection(e, nil, nil)
