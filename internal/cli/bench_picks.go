@@ -23,6 +23,7 @@ type benchPicks struct {
 	Search       int      `help:"Also search each kernel with so many trials, without and with a prior." placeholder:"TRIALS"`
 	Prior        int      `default:"10" help:"Configurations of a model that searches begin with. Default: 10." placeholder:"N"`
 	Most         int      `default:"50" help:"Where none of a model's first five picks is near the best, a search goes on up to so many trials, these five among them. Default: 50." placeholder:"N"`
+	Again        bool     `help:"Measure the picks of rows of other commits anew. What was the fastest of a kernel stays."`
 	From         string   `help:"The device whose recordings are learned from: a part of its name. Default: the one that is measured on, and on processors all of them." placeholder:"NAME"`
 	heldOutFlags `embed:""`
 	sliceFlags   `embed:""`
@@ -86,7 +87,11 @@ func (c *benchPicks) Run(a *app) error {
 				hintf("gridloom record measures kernels on it, and --from names another device to learn from")
 		}
 	}
-	rounds, err := learning.Unmeasured(kernels, rows, c.Program, c.Search > 0, c.Most)
+	done := rows
+	if c.Again {
+		done = learning.WithoutPicks(rows, a.commit())
+	}
+	rounds, err := learning.Unmeasured(kernels, done, c.Program, c.Search > 0, c.Most)
 	if err != nil {
 		return usage("%v", err)
 	}

@@ -115,6 +115,20 @@ func KeepLive(path string, l *Live) error {
 	return bench.MergeRows(path, liveCommand, []*Live{l}, func(a, b *Live) int { return cmp.Compare(a.Key(), b.Key()) })
 }
 
+// WithoutPicks drops the picks of rows that are of other commits than one, and returns the rows that are of that one.
+// What was the fastest of a kernel stays in its row.
+func WithoutPicks(rows []*Live, commit string) []*Live {
+	var stay []*Live
+	for _, l := range rows {
+		if l.Commit == commit {
+			stay = append(stay, l)
+		} else {
+			l.Picks = nil
+		}
+	}
+	return stay
+}
+
 // Unmeasured returns the kernels of some programs, nil for all, that have no row yet, none with searches where these
 // are wanted, or one that is unfinished where so many trials are. They come in rounds: stencils of which fewer kernels
 // were measured come before others, so that a part of all is like the whole. Kernels that are not alone in their

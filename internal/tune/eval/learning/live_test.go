@@ -188,6 +188,24 @@ func TestUnmeasured(t *testing.T) {
 	}
 }
 
+// Rows of other commits lose their picks, and count as not measured; what was the fastest stays.
+func TestWithoutPicks(t *testing.T) {
+	rows := []*Live{live("a", 2, 3), live("b", 2, 3), live("c", 2, 3)}
+	for i, l := range rows {
+		l.Commit = []string{"old", "new", "older"}[i]
+		l.Best, l.Recorded = 1, 1.5
+	}
+	stay := WithoutPicks(rows, "new")
+	if len(stay) != 1 || stay[0] != rows[1] || len(stay[0].Picks) == 0 {
+		t.Errorf("%d rows stay", len(stay))
+	}
+	for _, i := range []int{0, 2} {
+		if l := rows[i]; len(l.Picks) > 0 || l.Best != 1 || l.Recorded != 1.5 {
+			t.Errorf("a row of another commit is left as %+v", l)
+		}
+	}
+}
+
 // A row is not finished where there are fewer picks than are judged, or none is near the best, and there may be more.
 func TestUnfinished(t *testing.T) {
 	slow := slices.Repeat([]float64{2}, judgedPicks)
