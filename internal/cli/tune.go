@@ -12,6 +12,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/engine"
+	"github.com/gridloom/gridloom/internal/tune/predict"
 	"github.com/gridloom/gridloom/internal/tune/profile"
 	"github.com/gridloom/gridloom/internal/tune/search"
 	"github.com/gridloom/gridloom/internal/tune/store/sqlite"
@@ -307,7 +308,7 @@ func (c *tuneCmd) prior() int {
 	case c.Prior != nil:
 		return *c.Prior
 	case c.Model != "":
-		return engine.AutoPrior
+		return predict.AutoPrior
 	}
 	return engine.UsualPrior(c.Strategy)
 }

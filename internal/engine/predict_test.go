@@ -197,7 +197,8 @@ func TestTunePrior(t *testing.T) {
 			}
 		}
 	}
-	for strategy, want := range map[string]int{"auto": AutoPrior, "auto:n=3": AutoPrior, "random": 0, "autos.spec": 0} {
+	const auto = predict.AutoPrior
+	for strategy, want := range map[string]int{"auto": auto, "auto:n=3": auto, "random": 0, "autos.spec": 0} {
 		if got := UsualPrior(strategy); got != want {
 			t.Errorf("%s begins with %d", strategy, got)
 		}

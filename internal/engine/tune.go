@@ -155,15 +155,11 @@ func (r *TuneRequest) search(ctx context.Context) (*Tuned, error) {
 	return tuned, err
 }
 
-// AutoPrior is how many configurations of each kernel auto begins with that a model expects to be fast: with so many it
-// came to 95 % of the best in a sixth of the trials (bench/results/learning-h200.json).
-const AutoPrior = 10
-
 // UsualPrior is how many those are of a strategy, where the user does not say. Others than auto are for those who want
 // to see what a strategy does by itself.
 func UsualPrior(strategy string) int {
 	if name, _, _ := strings.Cut(strategy, ":"); name == "auto" {
-		return AutoPrior
+		return predict.AutoPrior
 	}
 	return 0
 }

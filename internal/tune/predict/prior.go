@@ -10,6 +10,10 @@ import (
 // the others, and so which follow.
 const Leading = 3
 
+// AutoPrior is how many configurations of each kernel auto begins with that a model expects to be fast. With so many,
+// as they were ranked, it came to 95 % of the best in a sixth of the trials (bench/results/learning-h200.json).
+const AutoPrior = 10
+
 // Prior is what a search of a kernel is to know. It begins with n configurations: the first of a ranking, and what
 // their measurements point to. The usual one is none of them where it stands at its place for that: each search times
 // it at the end. What a search estimates by afterwards is the first level alone: nothing is lowered for each point that

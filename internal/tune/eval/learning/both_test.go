@@ -132,9 +132,9 @@ func TestCorrected(t *testing.T) {
 		t.Error("the first picks are others")
 	}
 	rest := slices.DeleteFunc(slices.Clone(ranked), func(x predict.Ranked) bool {
-		return slices.ContainsFunc(first[:priorTrials], func(y predict.Ranked) bool { return equal(x, y) })
+		return slices.ContainsFunc(first[:predict.AutoPrior], func(y predict.Ranked) bool { return equal(x, y) })
 	})
-	if !slices.EqualFunc(first[priorTrials:], rest, equal) {
+	if !slices.EqualFunc(first[predict.AutoPrior:], rest, equal) {
 		t.Error("what is not tried has another order")
 	}
 	// The first picks are far slower than all others: what follows is less like them.
@@ -149,7 +149,7 @@ func TestCorrected(t *testing.T) {
 			slow.Trials[i].Seconds *= 5
 		}
 	}
-	if slices.EqualFunc(first[:priorTrials], corrected(m, &slow, ranked)[:priorTrials], equal) {
+	if slices.EqualFunc(first[:predict.AutoPrior], corrected(m, &slow, ranked)[:predict.AutoPrior], equal) {
 		t.Error("the first picks are slow, and the same ones follow")
 	}
 }

@@ -135,16 +135,13 @@ func byRanking(ctx context.Context, m *predict.Model,
 	}
 }
 
-// priorTrials are those that searches begin with, as auto does where a user does not say.
-const priorTrials = 10
-
-// corrected puts those of a ranking first that a search tries first. All others keep their order.
+// corrected puts those of a ranking first that auto tries first. All others keep their order.
 func corrected(m *predict.Model, e *predict.Examples, ranked []predict.Ranked) []predict.Ranked {
 	trials := map[string]*predict.Trial{}
 	for i := range e.Trials {
 		trials[e.Trials[i].Config.String()] = &e.Trials[i]
 	}
-	prior := m.Prior(e.Kernel, ranked, priorTrials)
+	prior := m.Prior(e.Kernel, ranked, predict.AutoPrior)
 	x := &search.Expected{
 		Fractions: prior.Expected.Fractions, Alike: prior.Expected.Alike, Most: prior.Expected.Most,
 	}
