@@ -15,13 +15,11 @@ const Leading = 3
 const AutoPrior = 10
 
 // Prior is what a search of a kernel is to know. It begins with n configurations: the first of a ranking, and what
-// their measurements point to. The usual one is none of them where it stands at its place for that: each search times
-// it at the end. What a search estimates by afterwards is the first level alone: nothing is lowered for each point that
-// it looks at.
+// their measurements point to. What it estimates by afterwards is the first level alone: nothing is lowered for each
+// point that a search looks at.
 func (m *Model) Prior(k *Kernel, ranked []Ranked, n int) tuner.Prior {
-	predicted := slices.DeleteFunc(slices.Clone(ranked), func(x Ranked) bool { return x.Usual })
 	return tuner.Prior{
-		First: Configs(predicted, min(n, Leading)), Expected: m.expectedOf(k, ranked, n-Leading),
+		First: Configs(ranked, min(n, Leading)), Expected: m.expectedOf(k, ranked, n-Leading),
 		Candidates: Configs(ranked, regarded), Predict: m.predictor(k),
 	}
 }

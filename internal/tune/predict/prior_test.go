@@ -95,14 +95,6 @@ func TestPriorExpects(t *testing.T) {
 			t.Errorf("of %d candidates the least eigenvalue is %g, and the least alike are %g", n, v, least)
 		}
 	}
-	usual := slices.Clone(again)
-	usual[1].Usual = true
-	first := m.Prior(k, usual, 5).First
-	for i, want := range []int{0, 2, 3} {
-		if len(first) != Leading || !first[i].Equal(again[want].Config) {
-			t.Errorf("beside the usual configuration %v are the first", first)
-		}
-	}
 	for _, n := range []int{1, Leading} {
 		if p := m.Prior(k, again, n); p.Expected != nil || len(p.First) != n {
 			t.Errorf("of %d, %d are the first, and others follow: %v", n, len(p.First), p.Expected != nil)

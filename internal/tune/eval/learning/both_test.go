@@ -127,8 +127,7 @@ func TestCorrected(t *testing.T) {
 	}
 	equal := func(a, b predict.Ranked) bool { return a.Config.Equal(b.Config) }
 	first := corrected(m, e, ranked)
-	leading := slices.DeleteFunc(slices.Clone(ranked), func(x predict.Ranked) bool { return x.Usual })[:predict.Leading]
-	if !slices.EqualFunc(first[:predict.Leading], leading, equal) || len(first) != len(ranked) {
+	if !slices.EqualFunc(first[:predict.Leading], ranked[:predict.Leading], equal) || len(first) != len(ranked) {
 		t.Error("the first picks are others")
 	}
 	rest := slices.DeleteFunc(slices.Clone(ranked), func(x predict.Ranked) bool {
@@ -143,7 +142,7 @@ func TestCorrected(t *testing.T) {
 	*slow.Recorded = *e.Recorded
 	slow.Trials = slices.Clone(e.Trials)
 	for i := range slow.Trials {
-		if slices.ContainsFunc(leading, func(x predict.Ranked) bool {
+		if slices.ContainsFunc(ranked[:predict.Leading], func(x predict.Ranked) bool {
 			return x.Config.Equal(slow.Trials[i].Config)
 		}) {
 			slow.Trials[i].Seconds *= 5
@@ -213,7 +212,7 @@ func TestPicksAfterSearches(t *testing.T) {
 					}
 					return nil
 				}
-				if known.Predict == nil || len(known.Candidates) == 0 || !known.Candidates[0].Equal(known.First[0]) ||
+				if known.Predict == nil || !known.Candidates[0].Equal(known.First[0]) ||
 					len(known.First) != predict.Leading || known.Expected.Most != prior-predict.Leading {
 					t.Errorf("a search does not know the ranking: %+v", known)
 				}
