@@ -60,7 +60,7 @@ func (h *hoister) loop(l *Loop) []Stmt {
 		c.Body = body
 		return []Stmt{&c}
 	}
-	m := &mover{hoister: h, nest: nest, inside: defined(body, map[*Var]bool{}), base: "row"}
+	m := &mover{hoister: h, nest: nest, inside: defined(body, map[*Var]bool{}), base: "row", names: newNames()}
 	for _, n := range nest {
 		m.inside[n.Var] = true
 	}
@@ -86,6 +86,7 @@ type mover struct {
 	base   string        // what a part of an index is called
 	out    []Stmt        // moved to before the loop
 	named  []*Let        // of those, the ones that this loop's mover made
+	names  *names        // of those
 }
 
 // list rewrites statements of the loop's body; always says that every
@@ -278,18 +279,10 @@ func (m *mover) name(base string, e Expr) Expr {
 			return V(l.Var)
 		}
 	}
-	taken := func(name string) bool {
-		for _, l := range m.named {
-			if l.Var.Name == name {
-				return true
-			}
-		}
-		return false
-	}
 	if isIndexType(e) {
 		base = shiftedName(base, e, m.isSize)
 	}
-	l := &Let{NewVar(freeName(base, taken), e.Type()), e}
+	l := &Let{NewVar(m.names.take(base), e.Type()), e}
 	m.named = append(m.named, l)
 	m.out = append(m.out, l)
 	return V(l.Var)

@@ -3,29 +3,8 @@ package kernel
 import (
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 )
-
-// freeName returns base if it is free, else base_2, base_3, ... For a base of
-// that form it counts on.
-func freeName(base string, taken func(string) bool) string {
-	if !taken(base) {
-		return base
-	}
-	root, count := base, 1
-	if i := strings.LastIndexByte(base, '_'); i > 0 {
-		if n, err := strconv.Atoi(base[i+1:]); err == nil && n > 1 {
-			root, count = base[:i], n
-		}
-	}
-	for {
-		count++
-		if name := root + "_" + strconv.Itoa(count); !taken(name) { // Sprintf takes longer, and some ask for hundreds
-			return name
-		}
-	}
-}
 
 // shifted is a name that ends with how far it is from another, as row_km1_jp2.
 var shifted = regexp.MustCompile(`^[A-Za-z]+((?:_[A-Za-z]+[mp][0-9]+)+)$`)
@@ -83,7 +62,7 @@ func shiftedName(base string, e Expr, isSize func(*Var) bool) string {
 // taken, as may come about when lists of statements are joined. The first
 // argument, or the outer declaration, keeps its name.
 func TidyNames(k *Kernel) *Kernel {
-	r := &renamer{vars: map[*Var]*Var{}, buffers: map[*Buffer]*Buffer{}, names: map[string]bool{}}
+	r := &renamer{vars: map[*Var]*Var{}, buffers: map[*Buffer]*Buffer{}, names: newNames()}
 	c := *k
 	c.Buffers, c.Scalars = nil, nil
 	for _, b := range k.Buffers {
@@ -110,26 +89,23 @@ func TidyNames(k *Kernel) *Kernel {
 type renamer struct {
 	vars    map[*Var]*Var
 	buffers map[*Buffer]*Buffer
-	names   map[string]bool // in scope
-	fresh   bool            // variables are others even where their names stay
-	values  map[*Var]Expr   // of variables that are not needed any more
+	names   *names        // in scope
+	fresh   bool          // variables are others even where their names stay
+	values  map[*Var]Expr // of variables that are not needed any more
 }
 
 // Copied returns a copy of statements, whose variables are its own, with values in the place of some variables, and
 // without the sides of conditions that those exclude.
 func Copied(list []Stmt, values map[*Var]Expr) []Stmt {
 	r := &renamer{
-		vars: map[*Var]*Var{}, buffers: map[*Buffer]*Buffer{}, names: map[string]bool{}, fresh: true, values: values,
+		vars: map[*Var]*Var{}, buffers: map[*Buffer]*Buffer{}, names: newNames(), fresh: true, values: values,
 	}
 	return decidedBranches(r.list(list))
 }
 
-func (r *renamer) taken(name string) bool { return r.names[name] }
-
 // variable takes a variable's name, or gives it another one.
 func (r *renamer) variable(v *Var) *Var {
-	name := freeName(v.Name, r.taken)
-	r.names[name] = true
+	name := r.names.take(v.Name)
 	if name == v.Name && !r.fresh {
 		return v
 	}
@@ -140,8 +116,7 @@ func (r *renamer) variable(v *Var) *Var {
 
 // declareBuffer takes a buffer's name, or gives it another one.
 func (r *renamer) declareBuffer(b *Buffer) *Buffer {
-	name := freeName(b.Name, r.taken)
-	r.names[name] = true
+	name := r.names.take(b.Name)
 	if name == b.Name {
 		return b
 	}
@@ -191,7 +166,7 @@ func (r *renamer) list(list []Stmt) []Stmt {
 		}
 	}
 	for _, name := range mine {
-		delete(r.names, name)
+		r.names.release(name)
 	}
 	return out
 }
@@ -205,7 +180,7 @@ func (r *renamer) loop(s *Loop) *Loop {
 	}
 	l.Var = r.variable(s.Var)
 	l.Body = r.list(s.Body)
-	delete(r.names, l.Var.Name)
+	r.names.release(l.Var.Name)
 	return &l
 }
 

@@ -2,7 +2,6 @@ package kernel
 
 import (
 	"math/bits"
-	"slices"
 
 	"github.com/gridloom/gridloom/internal/compile/op"
 )
@@ -34,6 +33,7 @@ type strider struct {
 	inside  *Loop // the innermost loop around the statement
 	scope   []base
 	entry   []Stmt // names for products of sizes, before the body
+	names   *names // of those
 }
 
 // base is a named value in scope.
@@ -46,7 +46,7 @@ type base struct {
 func newStrider(k *Kernel) *strider {
 	s := &strider{
 		changes: assigned(k.Body), sizes: map[*Var]bool{}, uses: countUses(k.Body), values: map[*Var]Expr{},
-		loop: map[*Var]*Loop{},
+		loop: map[*Var]*Loop{}, names: newNames(),
 	}
 	for _, v := range k.Scalars {
 		s.sizes[v] = true
@@ -231,10 +231,7 @@ func (s *strider) product(factors []Expr) Expr {
 	if len(factors) > 2 {
 		name = "volume"
 	}
-	taken := func(name string) bool {
-		return slices.ContainsFunc(s.entry, func(st Stmt) bool { return st.(*Let).Var.Name == name })
-	}
-	l := &Let{NewVar(freeName(name, taken), x.Type()), x}
+	l := &Let{NewVar(s.names.take(name), x.Type()), x}
 	s.entry = append(s.entry, l)
 	s.values[l.Var] = x
 	return V(l.Var)
