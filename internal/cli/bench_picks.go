@@ -14,6 +14,7 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/predict"
 	"github.com/gridloom/gridloom/internal/tune/session"
+	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
 type benchPicks struct {
@@ -146,11 +147,11 @@ func (c *benchPicks) measure(a *app, d *engine.Device, models *learning.HeldOut,
 	row *learning.Live) (*learning.Live, error) {
 	l, err := learning.Picks(a.ctx, learning.PicksRequest{
 		Models: models, Kernel: k, Row: row, Target: d.Target, Search: c.Search, Prior: c.Prior, Most: c.Most,
-		In: func(ctx context.Context, name string, work func(learning.Try) error) error {
+		In: func(ctx context.Context, name string, work func(tuner.Try) error) error {
 			r := engine.TrialsRequest{
 				Kernel: k.Kernel, Device: d, Commit: a.commit(), Path: filepath.Join(c.Record, name+".jsonl.gz"),
 			}
-			return engine.Trials(ctx, r, func(try engine.Try) error { return work(learning.Try(try)) })
+			return engine.Trials(ctx, r, work)
 		},
 	})
 	if err != nil {

@@ -24,12 +24,8 @@ type TrialsRequest struct {
 	Path   string  // of the recording of all that was tried
 }
 
-// Try makes so many trials of a kernel: those that its prior begins with, and then what a search chooses. It tells
-// their outcomes, and how many there were, and ends where that is enough.
-type Try func(trials int, prior tuner.PriorOf, told func(o *tuner.Outcome, n int) (enough bool)) error
-
 // Trials does work that tries configurations. When it is done, a recording is written.
-func Trials(ctx context.Context, r TrialsRequest, work func(Try) error) error {
+func Trials(ctx context.Context, r TrialsRequest, work func(tuner.Try) error) error {
 	own, err := disk.NewFolder("", "gridloom-trials-")
 	if err != nil {
 		return err

@@ -42,6 +42,10 @@ type Expected struct {
 // PriorOf returns what is known of the kernel of a call with some space.
 type PriorOf func(ctx context.Context, call *ir.Call, s schedule.Space) (Prior, error)
 
+// Try makes so many trials of a kernel: those that its prior begins with, and then what a search chooses. It tells
+// their outcomes, and how many there were, and ends where that is enough.
+type Try func(trials int, prior PriorOf, told func(o *Outcome, n int) (enough bool)) error
+
 // Options says what to tune, and for how long.
 type Options struct {
 	Bound *ir.Binding       // of a program in the arithmetic that Lab compiles for

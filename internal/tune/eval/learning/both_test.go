@@ -190,7 +190,7 @@ func TestPicksAfterSearches(t *testing.T) {
 	const prior, most = 7, judgedPicks + 1
 	row, err := Picks(t.Context(), PicksRequest{
 		Models: h, Kernel: e, Target: e.Target, Search: 4, Prior: prior, Most: most,
-		In: func(ctx context.Context, name string, work func(Try) error) error {
+		In: func(ctx context.Context, name string, work func(tuner.Try) error) error {
 			names = append(names, name)
 			return work(func(trials int, priorOf tuner.PriorOf, told func(*tuner.Outcome, int) bool) error {
 				if priorOf == nil {
@@ -291,7 +291,7 @@ func TestPicksGoOn(t *testing.T) {
 		var names []string
 		row, err := Picks(t.Context(), PicksRequest{
 			Models: h, Kernel: e, Target: e.Target, Prior: 10, Most: 8, Row: c.old,
-			In: func(ctx context.Context, name string, work func(Try) error) error {
+			In: func(ctx context.Context, name string, work func(tuner.Try) error) error {
 				name = name[strings.LastIndex(name, "-")+1:]
 				names = append(names, name)
 				return work(func(trials int, prior tuner.PriorOf, told func(*tuner.Outcome, int) bool) error {

@@ -13,10 +13,6 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
-// Try makes so many trials of a kernel: those that its prior begins with, and then what a search chooses. It tells
-// their outcomes, and how many there were, and ends where that is enough.
-type Try func(trials int, prior tuner.PriorOf, told func(o *tuner.Outcome, n int) (enough bool)) error
-
 // PicksRequest asks how fast that is on the device which models chose that have not learned from a kernel.
 type PicksRequest struct {
 	Models *HeldOut
@@ -28,7 +24,7 @@ type PicksRequest struct {
 	// Row is what was measured of the kernel before; nil if nothing was.
 	Row *Live
 	// In does work on a device, and keeps what was tried under a name. Work knows of no trials but its own.
-	In func(ctx context.Context, name string, work func(Try) error) error
+	In func(ctx context.Context, name string, work func(tuner.Try) error) error
 }
 
 // Each model picks as many as are judged, and more where none of these is near the best. The fastest of the recordings
@@ -128,7 +124,7 @@ func (p *picks) prior(split string, first int) tuner.PriorOf {
 // measureRecorded measures the fastest of the recordings anew.
 func (p *picks) measureRecorded(ctx context.Context) error {
 	again := p.Kernel.Fastest(againAsBests)
-	return p.In(ctx, p.name("recorded"), func(try Try) error {
+	return p.In(ctx, p.name("recorded"), func(try tuner.Try) error {
 		first := func(context.Context, *ir.Call, schedule.Space) (tuner.Prior, error) {
 			return tuner.Prior{First: again}, nil
 		}
@@ -155,7 +151,7 @@ func secondsOf(o *tuner.Outcome) float64 {
 // best.
 func (p *picks) pick(ctx context.Context, split string) (enough bool, err error) {
 	x := LivePicks{Split: split}
-	err = p.In(ctx, p.name("picks-"+split), func(try Try) error {
+	err = p.In(ctx, p.name("picks-"+split), func(try tuner.Try) error {
 		return try(p.Most, p.prior(split, p.Prior), func(o *tuner.Outcome, _ int) bool {
 			s := secondsOf(o)
 			p.row.Found(s)
@@ -194,7 +190,7 @@ func (p *picks) search(ctx context.Context, prior int) error {
 		suffix, of = "prior", p.prior(searched.Name, prior)
 	}
 	best := 0.0
-	err := p.In(ctx, p.name(suffix), func(try Try) error {
+	err := p.In(ctx, p.name(suffix), func(try tuner.Try) error {
 		return try(p.Search, of, func(o *tuner.Outcome, n int) bool {
 			x.Trials = n
 			if s := secondsOf(o); s > 0 && (best == 0 || s < best) {
