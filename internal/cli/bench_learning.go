@@ -23,7 +23,7 @@ type benchLearning struct {
 }
 
 func (c *benchLearning) Help() string {
-	return `Judges models that pick configurations for stencils that they have not seen, on recordings: each tenth of the stencils, each pattern, and as suites Lift's programs and the examples are left out once. Beside the models stand the baselines: one that knows nothing, a random order, and a table of each configuration's mean over other programs, without features. Intervals are of whole stencils drawn anew.
+	return `Judges models that pick configurations for stencils that they have not seen, on recordings: each tenth of the stencils, each pattern, and as suites Lift's programs, OmniTune's and the examples are left out once. Beside the models stand the baselines: one that knows nothing, a random order, and a table of each configuration's mean over other programs, without features. Intervals are of whole stencils drawn anew.
 
 Examples:
 

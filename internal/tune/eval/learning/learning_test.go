@@ -232,6 +232,9 @@ func TestSuites(t *testing.T) {
 			t.Errorf("%s is left out with %s", name, got)
 		}
 	}
+	if got := suiteOf("simple-n30-s30-e30-w30-int"); got != "omnitune" {
+		t.Errorf("a program of OmniTune's is left out with %q", got)
+	}
 	for name, want := range map[string]string{"drawn2d-01": "drawn", "drawn3d-48 s": "drawn", "star-zyx-r1": "",
 		"wave w[0:1]": "", "drawn3d-49": "", "drawnsystems-32": "drawn", "drawnsystems-33": ""} {
 		if got := drawnOf(name); got != want {

@@ -7,10 +7,12 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/synth"
 )
 
-// Suites as they are left out. The programs of all others are synthetic: nobody uses them.
+// Suites as they are left out. The programs of all others are Garvey's kernels and drawn ones, which most is learned
+// from.
 const (
 	examplesSuite = "examples" // of all programs that are in none of gridloom synth
 	liftSuite     = "lift"
+	omnituneSuite = "omnitune" // whose borders are wider than those of all others
 )
 
 // drawn begins the names of the suites whose programs synth draws, and names the split that leaves them out.
@@ -34,13 +36,13 @@ func synthSuite(kernel string) (string, bool) {
 	return s, ok
 }
 
-// suiteOf is the suite of a kernel's program: "" for synthetic kernels.
+// suiteOf is the suite of a kernel's program: "" for Garvey's kernels and drawn ones.
 func suiteOf(kernel string) string {
 	switch s, ok := synthSuite(kernel); {
 	case !ok:
 		return examplesSuite
-	case s == liftSuite:
-		return liftSuite
+	case s == liftSuite || s == omnituneSuite:
+		return s
 	}
 	return ""
 }
