@@ -46,6 +46,19 @@ func TestBuiltin(t *testing.T) {
 	}
 }
 
+// No model makes the program larger by more than a megabyte.
+func TestBuiltinsAreSmall(t *testing.T) {
+	files, err := fs.Glob(models, "models/*.gz")
+	if err != nil || len(files) < 2 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	for _, name := range files {
+		if data, err := models.ReadFile(name); err != nil || len(data) > 1_000_000 {
+			t.Errorf("%s has %d bytes (%v)", name, len(data), err)
+		}
+	}
+}
+
 // The model of processors is what gridloom learn makes of the recordings in the repository, byte for byte: that takes
 // seconds.
 func TestBuiltinOfProcessors(t *testing.T) {
