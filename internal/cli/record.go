@@ -25,7 +25,7 @@ import (
 type recordCmd struct {
 	Suite      string   `arg:"" help:"A suite that gridloom synth lists; spatial: the programs of bench spatial; or examples."`
 	Recordings string   `required:"" help:"The folder of the recordings, a file for each program." placeholder:"DIR"`
-	Program    []string `help:"Only these programs." placeholder:"NAME"`
+	Program    []string `help:"Only these programs, also such of omnitune as are not in its list." placeholder:"NAME"`
 	Size       []string `help:"Cells of the grids on each axis, or of all axes, outermost first. Default: the suite's. With --one-in it may be repeated." placeholder:"N[xN...]"`
 	Type       string   `help:"The grids' type. Default: the suite's." placeholder:"TYPE"`
 	Same       int      `default:"200" help:"Configurations of each kernel that all programs are recorded with. Default: 200." placeholder:"N"`
@@ -262,8 +262,15 @@ func (c *recordCmd) synthetic() ([]subject, error) {
 		}
 		suffix += "-" + c.Size[0]
 	}
+	programs := suite.Programs()
+	for _, name := range c.Program { // some suites have others than those of their list
+		listed := slices.ContainsFunc(programs, func(x synth.Program) bool { return x.Name == name })
+		if x, err := suite.Find(name); err == nil && !listed {
+			programs = append(programs, x)
+		}
+	}
 	var list []subject
-	for _, x := range suite.Programs() {
+	for _, x := range programs {
 		text, err := x.Source(o)
 		if err != nil {
 			return nil, usage("--%v", err)

@@ -232,8 +232,10 @@ func TestSuites(t *testing.T) {
 			t.Errorf("%s is left out with %s", name, got)
 		}
 	}
-	if got := suiteOf("simple-n30-s30-e30-w30-int"); got != "omnitune" {
-		t.Errorf("a program of OmniTune's is left out with %q", got)
+	for _, name := range []string{"simple-n30-s30-e30-w30-int", "complex-n2-s12-e28-w24-float s"} { // one is not listed
+		if got := suiteOf(name); got != "omnitune" {
+			t.Errorf("%s is left out with %q", name, got)
+		}
 	}
 	for name, want := range map[string]string{"drawn2d-01": "drawn", "drawn3d-48 s": "drawn", "star-zyx-r1": "",
 		"wave w[0:1]": "", "drawn3d-49": "", "drawnsystems-32": "drawn", "drawnsystems-33": ""} {

@@ -32,8 +32,13 @@ var suites = sync.OnceValue(func() map[string]string {
 // synthSuite is the suite of gridloom synth that has a kernel's program, if one has it.
 func synthSuite(kernel string) (string, bool) {
 	program, _, _ := strings.Cut(kernel, " ")
-	s, ok := suites()[program]
-	return s, ok
+	if s, ok := suites()[program]; ok {
+		return s, true
+	}
+	if _, err := synth.ParseBorder(program); err == nil { // of its generator, and not in its list
+		return omnituneSuite, true
+	}
+	return "", false
 }
 
 // suiteOf is the suite of a kernel's program: "" for Garvey's kernels and drawn ones.
