@@ -14,8 +14,8 @@ import (
 )
 
 // mostVariants bounds the descriptions of variants that are kept in memory: some 400 bytes each, and more than twice
-// what is lowered to make the largest model.
-const mostVariants = 1 << 18
+// what is lowered to make the largest model and to judge it.
+const mostVariants = 1 << 19
 
 // described are descriptions of variants by the hash of their programs and configurations. To lower and count one
 // takes some 40 ms.
