@@ -12,10 +12,10 @@ import (
 // Boosted are trees that each learn what those before have left (Friedman, Annals of Statistics 29(5), 2001, for
 // squared errors; each tree from a part of the examples, Computational Statistics and Data Analysis 38(4), 2002).
 type Boosted struct {
-	Start float64          `json:"start"`
-	Rate  float64          `json:"rate"`
-	Runs  int              `json:"runs"`  // in which as many trees were grown
-	Trees []RegressionTree `json:"trees"` // of the first run, and so on
+	Start float64 `json:"start"`
+	Rate  float64 `json:"rate"`
+	Runs  int     `json:"runs"`  // in which as many trees were grown
+	Trees Trees   `json:"trees"` // of the first run, and so on
 }
 
 // BoostedOptions are the options of boosted trees.

@@ -9,7 +9,7 @@ import (
 // Forest is a random forest for numbers (Breiman, Machine Learning 45, 2001): the mean of trees, each of which has
 // learned from as many examples, drawn with replacement, and asks the best of some features drawn anew at each node.
 type Forest struct {
-	Trees []RegressionTree `json:"trees"`
+	Trees Trees `json:"trees"`
 }
 
 // RegressionTree is a tree of questions whether a feature is larger than a number; its nodes in order, the root first.

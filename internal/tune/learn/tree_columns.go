@@ -3,11 +3,16 @@ package learn
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 )
 
-// treeColumns is how a tree is written: numbers of one kind side by side take half the bytes, once they are compressed,
-// that they take node by node. The nodes are in order, the root first, each followed by the nodes for its low values
-// and then by those for its high ones. So places need not be written.
+// Trees are trees of one model.
+type Trees []RegressionTree
+
+// treeColumns is how trees are written: once they are compressed, numbers of one kind side by side take half the bytes
+// that they take node by node, and a tenth less than tree by tree. The nodes are in order, the root of each tree first,
+// each followed by the nodes for its low values and then by those for its high ones. So neither places need be written
+// nor where a tree ends.
 type treeColumns struct {
 	Features []int     `json:"f"` // of all nodes; -1 is an answer
 	Splits   []float64 `json:"s"` // of the questions
@@ -16,71 +21,73 @@ type treeColumns struct {
 
 var errDamagedTree = errors.New("a tree is damaged")
 
-// MarshalJSON writes the tree by columns. A tree whose nodes have another order than grown ones is an error.
-func (t RegressionTree) MarshalJSON() ([]byte, error) {
-	c := treeColumns{Features: make([]int, len(t)), Splits: []float64{}, Values: make([]float64, len(t))}
-	for i := range t {
-		c.Features[i], c.Values[i] = -1, t[i].Value
-		if t[i].Low > 0 {
-			c.Features[i], c.Splits = t[i].Feature, append(c.Splits, t[i].Split)
+// MarshalJSON writes the trees by columns. A tree whose nodes have another order than grown ones is an error.
+func (t Trees) MarshalJSON() ([]byte, error) {
+	c := treeColumns{Features: []int{}, Splits: []float64{}, Values: []float64{}}
+	for _, tree := range t {
+		for _, n := range tree {
+			c.Values = append(c.Values, n.Value)
+			if n.Low > 0 {
+				c.Features, c.Splits = append(c.Features, n.Feature), append(c.Splits, n.Split)
+			} else {
+				c.Features = append(c.Features, -1)
+			}
 		}
 	}
-	again, err := c.tree()
+	again, err := c.trees()
 	if err != nil {
 		return nil, err
 	}
-	for i := range t {
-		if t[i].Low != again[i].Low || t[i].High != again[i].High {
-			return nil, errDamagedTree
-		}
+	samePlaces := func(a, b RegressionNode) bool { return a.Low == b.Low && a.High == b.High }
+	if !slices.EqualFunc(t, again, func(a, b RegressionTree) bool { return slices.EqualFunc(a, b, samePlaces) }) {
+		return nil, errDamagedTree
 	}
 	return json.Marshal(c)
 }
 
 // UnmarshalJSON reads what MarshalJSON has written.
-func (t *RegressionTree) UnmarshalJSON(text []byte) error {
+func (t *Trees) UnmarshalJSON(text []byte) error {
 	var c treeColumns
 	if err := json.Unmarshal(text, &c); err != nil {
 		return err
 	}
 	var err error
-	*t, err = c.tree()
+	*t, err = c.trees()
 	return err
 }
 
-// tree returns the nodes.
-func (c *treeColumns) tree() (RegressionTree, error) {
-	n := len(c.Features)
-	if n == 0 || len(c.Values) != n {
+// trees returns the trees.
+func (c *treeColumns) trees() (Trees, error) {
+	if len(c.Values) != len(c.Features) {
 		return nil, errDamagedTree
 	}
-	t := make(RegressionTree, n)
-	var open []int // questions whose high values have no node yet
-	splits := c.Splits
+	var (
+		all    Trees
+		tree   RegressionTree
+		open   []int // questions whose high values have no node yet
+		splits = c.Splits
+	)
 	for i, f := range c.Features {
-		t[i].Value = c.Values[i]
+		at, n := len(tree), RegressionNode{Value: c.Values[i]}
 		switch {
-		case f < -1:
+		case f < -1 || f >= 0 && len(splits) == 0:
 			return nil, errDamagedTree
 		case f >= 0:
-			if len(splits) == 0 || i+1 == n {
-				return nil, errDamagedTree
-			}
-			t[i].Feature, t[i].Split, t[i].Low = f, splits[0], i+1
-			splits, open = splits[1:], append(open, i)
+			n.Feature, n.Split, n.Low = f, splits[0], at+1
+			splits, open = splits[1:], append(open, at)
+			tree = append(tree, n)
 			continue
 		}
-		if i+1 == n {
-			break
-		}
+		tree = append(tree, n)
 		if len(open) == 0 {
-			return nil, errDamagedTree
+			all, tree = append(all, slices.Clip(tree)), nil
+			continue
 		}
-		t[open[len(open)-1]].High = i + 1
+		tree[open[len(open)-1]].High = at + 1
 		open = open[:len(open)-1]
 	}
-	if len(open) > 0 || len(splits) > 0 {
+	if len(tree) > 0 || len(splits) > 0 {
 		return nil, errDamagedTree
 	}
-	return t, nil
+	return all, nil
 }

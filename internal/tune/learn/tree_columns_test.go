@@ -28,23 +28,28 @@ func drawTree(t *rapid.T) RegressionTree {
 	return tree
 }
 
-// A tree that is written is read again, bit for bit; one that is damaged is refused.
+// Trees that are written are read again, bit for bit; damaged ones are refused.
 func TestTreeColumns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		tree := drawTree(t)
-		text, err := json.Marshal(tree)
+		trees := make(Trees, rapid.IntRange(1, 3).Draw(t, "trees"))
+		nodes := 0
+		for i := range trees {
+			trees[i] = drawTree(t)
+			nodes += len(trees[i])
+		}
+		text, err := json.Marshal(trees)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var again RegressionTree
-		if err := json.Unmarshal(text, &again); err != nil || !reflect.DeepEqual(again, tree) {
+		var again Trees
+		if err := json.Unmarshal(text, &again); err != nil || !reflect.DeepEqual(again, trees) {
 			t.Fatalf("%s is read as %v: %v", text, again, err)
 		}
 		var c treeColumns
 		if err := json.Unmarshal(text, &c); err != nil {
 			t.Fatal(err)
 		}
-		i := rapid.IntRange(0, len(tree)-1).Draw(t, "damaged")
+		i := rapid.IntRange(0, nodes-1).Draw(t, "damaged")
 		switch rapid.IntRange(0, 3).Draw(t, "how") {
 		case 0:
 			c.Features[i] = -1 - c.Features[i]
@@ -55,19 +60,24 @@ func TestTreeColumns(t *testing.T) {
 		default:
 			c.Values = append(c.Values, 1)
 		}
-		damaged, err := c.tree()
+		damaged, err := c.trees()
 		if err == nil {
 			t.Fatalf("%+v is read as %v", c, damaged)
 		}
 	})
 	for _, bad := range []RegressionTree{{}, {{Low: 1, High: 1}, {}}, {{Low: 2, High: 1}, {}, {}}, {{}, {}}} {
-		if text, err := json.Marshal(bad); err == nil {
-			t.Errorf("%v is written as %s", bad, text)
+		for _, trees := range []Trees{{bad}, {bad, {{}}}, {{{}}, bad}} {
+			if text, err := json.Marshal(trees); err == nil {
+				t.Errorf("%v is written as %s", trees, text)
+			}
 		}
 	}
-	var tree RegressionTree
-	if err := json.Unmarshal([]byte(`{"f":[3,-1],"s":[1],"v":[1,2]}`), &tree); err == nil ||
+	if text, err := json.Marshal(Trees{}); err != nil || string(text) != `{"f":[],"s":[],"v":[]}` {
+		t.Errorf("no trees are written as %s (%v)", text, err)
+	}
+	var trees Trees
+	if err := json.Unmarshal([]byte(`{"f":[3,-1],"s":[1],"v":[1,2]}`), &trees); err == nil ||
 		!strings.Contains(err.Error(), "damaged") {
-		t.Errorf("%v, %v", tree, err)
+		t.Errorf("%v, %v", trees, err)
 	}
 }

@@ -17,8 +17,8 @@ import (
 
 // ModelVersion is that of model files, and treesVersion that of what a model ranks by, which is kept alone.
 const (
-	ModelVersion = 5
-	treesVersion = 4
+	ModelVersion = 6
+	treesVersion = 5
 )
 
 // Model predicts what a configuration of a kernel has of the fastest speed on one kind of device.
