@@ -24,7 +24,7 @@ type benchPicks struct {
 	Search       int      `help:"Also search each kernel with so many trials, without and with a prior." placeholder:"TRIALS"`
 	Prior        int      `default:"10" help:"Configurations of a model that searches begin with. Default: 10." placeholder:"N"`
 	Most         int      `default:"50" help:"Where none of a model's first five picks is near the best, a search goes on up to so many trials, these five among them. Default: 50." placeholder:"N"`
-	Again        bool     `help:"Measure the picks of rows of other commits anew. What was the fastest of a kernel stays."`
+	Again        bool     `help:"Measure the picks of rows of other commits anew, before those of kernels without rows. What was the fastest of a kernel stays."`
 	From         string   `help:"The device whose recordings are learned from: a part of its name. Default: the one that is measured on, and on processors all of them." placeholder:"NAME"`
 	heldOutFlags `embed:""`
 	sliceFlags   `embed:""`
@@ -99,6 +99,9 @@ func (c *benchPicks) Run(a *app) error {
 	var left []*predict.Examples
 	for _, round := range rounds {
 		left = append(left, spread(round)...)
+	}
+	if c.Again {
+		learning.RowsFirst(left, rows)
 	}
 	if err := os.MkdirAll(c.Record, 0o777); err != nil {
 		return err

@@ -163,6 +163,18 @@ func Unmeasured(all []*predict.Examples, rows []*Live, programs []string, search
 	return rounds, nil
 }
 
+// RowsFirst puts kernels that have a row before others, each in their order: rows that are measured anew are of one
+// model together sooner.
+func RowsFirst(list []*predict.Examples, rows []*Live) {
+	place := func(k *predict.Examples) int {
+		if RowOf(k, rows) != nil {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(list, func(a, b *predict.Examples) int { return cmp.Compare(place(a), place(b)) })
+}
+
 // RowOf returns the row of a kernel; nil if there is none.
 func RowOf(k *predict.Examples, rows []*Live) *Live {
 	i := slices.IndexFunc(rows, func(l *Live) bool { return l.Key() == keyOf(k) })

@@ -188,6 +188,23 @@ func TestUnmeasured(t *testing.T) {
 	}
 }
 
+// Kernels that have a row come first, each in their order.
+func TestRowsFirst(t *testing.T) {
+	h := onGPU(t, "star-zy-r1", "star-zy-r2", "dense-zy-r1", "dense-zy-r2")
+	for i, e := range h.All {
+		e.Name = []string{"a", "b", "c", "d"}[i]
+	}
+	list := slices.Clone(h.All)
+	RowsFirst(list, []*Live{NewLive(h.All[3]), NewLive(h.All[1])})
+	var got []string
+	for _, k := range list {
+		got = append(got, k.Name)
+	}
+	if want := []string{"b", "d", "a", "c"}; !slices.Equal(got, want) {
+		t.Errorf("%v, not %v", got, want)
+	}
+}
+
 // Rows of other commits lose their picks, and count as not measured; what was the fastest stays.
 func TestWithoutPicks(t *testing.T) {
 	rows := []*Live{live("a", 2, 3), live("b", 2, 3), live("c", 2, 3)}
