@@ -101,7 +101,7 @@ func (c *benchPicks) Run(a *app) error {
 		left = append(left, spread(round)...)
 	}
 	if c.Again {
-		learning.RowsFirst(left, rows)
+		left = learning.RowsFirst(left, rows)
 	}
 	if err := os.MkdirAll(c.Record, 0o777); err != nil {
 		return err

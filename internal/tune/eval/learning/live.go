@@ -163,16 +163,18 @@ func Unmeasured(all []*predict.Examples, rows []*Live, programs []string, search
 	return rounds, nil
 }
 
-// RowsFirst puts kernels that have a row before others, each in their order: rows that are measured anew are of one
+// RowsFirst returns kernels that have a row before others, each in their order: rows that are measured anew are of one
 // model together sooner.
-func RowsFirst(list []*predict.Examples, rows []*Live) {
-	place := func(k *predict.Examples) int {
+func RowsFirst(list []*predict.Examples, rows []*Live) []*predict.Examples {
+	var with, without []*predict.Examples
+	for _, k := range list {
 		if RowOf(k, rows) != nil {
-			return 0
+			with = append(with, k)
+		} else {
+			without = append(without, k)
 		}
-		return 1
 	}
-	slices.SortStableFunc(list, func(a, b *predict.Examples) int { return cmp.Compare(place(a), place(b)) })
+	return append(with, without...)
 }
 
 // RowOf returns the row of a kernel; nil if there is none.

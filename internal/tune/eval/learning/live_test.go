@@ -194,10 +194,8 @@ func TestRowsFirst(t *testing.T) {
 	for i, e := range h.All {
 		e.Name = []string{"a", "b", "c", "d"}[i]
 	}
-	list := slices.Clone(h.All)
-	RowsFirst(list, []*Live{NewLive(h.All[3]), NewLive(h.All[1])})
 	var got []string
-	for _, k := range list {
+	for _, k := range RowsFirst(h.All, []*Live{NewLive(h.All[3]), NewLive(h.All[1])}) {
 		got = append(got, k.Name)
 	}
 	if want := []string{"b", "d", "a", "c"}; !slices.Equal(got, want) {
