@@ -31,7 +31,7 @@ type benchPicks struct {
 }
 
 func (c *benchPicks) Help() string {
-	return `Measures what models pick among all candidates of a kernel, whose stencil, pattern or suite they have not learned from: the first three of each model, and those that a search goes on with from there, as gridloom tune does, to the fifth, or until one is near the best. gridloom bench learning sums the rows up. With --from, models have learned from another device.
+	return `Measures what models pick among all candidates of a kernel, whose stencil, pattern or suite they have not learned from: the first of each model, and those that a search goes on with from there, as gridloom tune does, to the fifth, or until one is near the best. gridloom bench learning sums the rows up. With --from, models have learned from another device.
 
 Examples:
 

@@ -185,7 +185,7 @@ func (r *TuneRequest) begin() (*predict.Model, error) {
 		}
 		if len(own) != 1 { // which of them is searched is not known, and the first level need not know
 			k := &predict.Kernel{Bound: bound, Call: call, Space: s, Target: target}
-			return m.Prior(k, m.Rank(k), n), nil
+			return m.Prior(ctx, k, m.Rank(k), n), nil
 		}
 		k := *own[0]
 		k.Space = s
@@ -193,7 +193,7 @@ func (r *TuneRequest) begin() (*predict.Model, error) {
 		if err != nil {
 			return tuner.Prior{}, err
 		}
-		return m.Prior(&k, ranked, n), nil
+		return m.Prior(ctx, &k, ranked, n), nil
 	}
 	return m, nil
 }

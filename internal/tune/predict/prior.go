@@ -1,25 +1,31 @@
 package predict
 
 import (
+	"context"
 	"slices"
 
+	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
-// Leading is how many of a ranking a search tries as they stand. What is measured of these corrects what is expected of
+// Leading is how many of a ranking a search tries as they stand. What is measured of them corrects what is expected of
 // the others, and so which follow.
-const Leading = 3
+const Leading = 1
 
 // AutoPrior is how many configurations of each kernel auto begins with that a model expects to be fast. With so many,
 // as they were ranked, it came to 95 % of the best in a sixth of the trials (bench/results/learning-h200.json).
 const AutoPrior = 10
 
+// nearby is how many neighbours of the fastest configuration are chosen from beside the ranking: those that the first
+// level ranks first (docs/performance-log.md, "Neighbours of the fastest").
+const nearby = 40
+
 // Prior is what a search of a kernel is to know. It begins with n configurations: the first of a ranking, and what
 // their measurements point to. What it estimates by afterwards is the first level alone: nothing is lowered for each
-// point that a search looks at.
-func (m *Model) Prior(k *Kernel, ranked []Ranked, n int) tuner.Prior {
+// point that a search looks at. Until ctx is done, it may rank more.
+func (m *Model) Prior(ctx context.Context, k *Kernel, ranked []Ranked, n int) tuner.Prior {
 	return tuner.Prior{
-		First: Configs(ranked, min(n, Leading)), Expected: m.expectedOf(k, ranked, n-Leading),
+		First: Configs(ranked, min(n, Leading)), Expected: m.expectedOf(ctx, k, ranked, n-Leading),
 		Candidates: Configs(ranked, regarded), Predict: m.predictor(k),
 	}
 }
@@ -27,27 +33,53 @@ func (m *Model) Prior(k *Kernel, ranked []Ranked, n int) tuner.Prior {
 // expectedOf is what a model expects of the candidates that searches choose from, of which most are tried: of those
 // that the second level ranked, or by the first level of the first of the ranking if there are none. It is nil for less
 // than one. Errors are alike as far as trees do not tell candidates apart.
-func (m *Model) expectedOf(k *Kernel, ranked []Ranked, most int) *tuner.Expected {
+func (m *Model) expectedOf(ctx context.Context, k *Kernel, ranked []Ranked, most int) *tuner.Expected {
 	if most < 1 {
 		return nil
 	}
 	e := &tuner.Expected{Most: most}
 	var leaves [][]int32
-	for _, x := range ranked {
-		if x.leaves != nil {
-			e.Configs, e.Fractions = append(e.Configs, x.Config), append(e.Fractions, x.Alone)
-			leaves = append(leaves, x.leaves)
-		}
+	isSecond := func(x Ranked) bool { return x.leaves != nil }
+	bySecond := slices.ContainsFunc(ranked, isSecond)
+	if bySecond {
+		ranked = slices.Clone(ranked)
+		ranked = slices.DeleteFunc(ranked, func(x Ranked) bool { return !isSecond(x) })
+	} else {
+		ranked = m.withLeaves(k, ranked[:min(regarded, len(ranked))])
 	}
-	if len(leaves) == 0 {
-		program, of := k.describe()
-		for _, x := range ranked[:min(regarded, len(ranked))] {
-			e.Configs, e.Fractions = append(e.Configs, x.Config), append(e.Fractions, x.Alone)
-			leaves = append(leaves, m.Speed.Leaves(of.Append(slices.Clone(program), x.Config)))
-		}
+	for _, x := range ranked {
+		e.Configs, e.Fractions = append(e.Configs, x.Config), append(e.Fractions, x.Alone)
+		leaves = append(leaves, x.leaves)
 	}
 	e.Alike = func(i, j int) float64 { return shared(leaves[i], leaves[j]) }
+	e.Nearby = func(list []schedule.Config) (configs []schedule.Config, fractions []float64) {
+		near := m.RankOf(k, list)
+		near = near[:min(nearby, len(near))]
+		if bySecond {
+			var err error
+			if near, err = m.RankLowered(ctx, k, near, len(near)); err != nil {
+				return nil, nil
+			}
+		} else {
+			near = m.withLeaves(k, near)
+		}
+		for _, x := range near {
+			configs, fractions = append(configs, x.Config), append(fractions, x.Alone)
+			leaves = append(leaves, x.leaves)
+		}
+		return configs, fractions
+	}
 	return e
+}
+
+// withLeaves returns a ranking of the first level with the leaves that candidates come to.
+func (m *Model) withLeaves(k *Kernel, ranked []Ranked) []Ranked {
+	program, of := k.describe()
+	list := slices.Clone(ranked)
+	for i := range list {
+		list[i].leaves = m.Speed.Leaves(of.Append(slices.Clone(program), list[i].Config))
+	}
+	return list
 }
 
 // shared is the part of the trees in which two candidates come to the same leaf.

@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"context"
 	"math"
 	"slices"
 	"sync"
@@ -19,8 +20,8 @@ func TestPrior(t *testing.T) {
 	}
 	k := list[0].Kernel
 	ranked := m.RankOf(k, k.ranked()[:2*regarded])
-	p := m.Prior(k, ranked, 3)
-	if len(p.First) != 3 || len(p.Candidates) != min(regarded, len(ranked)) {
+	p := m.Prior(t.Context(), k, ranked, 3)
+	if len(p.First) != Leading || len(p.Candidates) != min(regarded, len(ranked)) {
 		t.Fatalf("%d are the first, and %d candidates", len(p.First), len(p.Candidates))
 	}
 	for i, c := range p.First {
@@ -65,7 +66,7 @@ func TestPriorExpects(t *testing.T) {
 		ranked     []Ranked
 		want, most int
 	}{{ranked, regarded, 4}, {again, lowered, 7}, {ranked[:5], 5, 1}} {
-		e := m.Prior(k, c.ranked, Leading+c.most).Expected
+		e := m.Prior(t.Context(), k, c.ranked, Leading+c.most).Expected
 		if len(e.Configs) != c.want || len(e.Fractions) != c.want || e.Most != c.most {
 			t.Fatalf("%d of %d expected candidates are tried, and not %d of %d", e.Most, len(e.Configs), c.most, c.want)
 		}
@@ -95,9 +96,39 @@ func TestPriorExpects(t *testing.T) {
 			t.Errorf("of %d candidates the least eigenvalue is %g, and the least alike are %g", n, v, least)
 		}
 	}
-	for _, n := range []int{1, Leading} {
-		if p := m.Prior(k, again, n); p.Expected != nil || len(p.First) != n {
-			t.Errorf("of %d, %d are the first, and others follow: %v", n, len(p.First), p.Expected != nil)
+	// What is near the fastest is ranked by the same level, and of many candidates the first.
+	near := k.ranked()[2*regarded : 2*regarded+nearby+10]
+	for _, c := range []struct {
+		ranked []Ranked
+		second bool
+	}{{ranked, false}, {again, true}} {
+		ctx, cancel := context.WithCancel(t.Context())
+		e := m.Prior(ctx, k, c.ranked, Leading+1).Expected
+		known := len(e.Configs)
+		want := m.RankOf(k, near)[:nearby]
+		if c.second {
+			if want, err = m.RankLowered(ctx, k, want, nearby); err != nil {
+				t.Fatal(err)
+			}
 		}
+		configs, fractions := e.Nearby(near)
+		if len(configs) != len(want) || len(fractions) != len(want) {
+			t.Fatalf("%d of %d candidates are near, not %d", len(configs), len(near), len(want))
+		}
+		for i, x := range want {
+			if !configs[i].Equal(x.Config) || fractions[i] != x.Alone {
+				t.Errorf("%s is near, and expected to have %g", configs[i], fractions[i])
+			}
+			if e.Alike(known+i, known+i) != 1 || e.Alike(known+i, 0) != e.Alike(0, known+i) {
+				t.Errorf("%s is alike to itself by %g", x.Config, e.Alike(known+i, known+i))
+			}
+		}
+		cancel()
+		if configs, _ := e.Nearby(near); c.second && len(configs) > 0 {
+			t.Error("a search that has ended lowers more")
+		}
+	}
+	if p := m.Prior(t.Context(), k, again, Leading); p.Expected != nil || len(p.First) != Leading {
+		t.Errorf("%d are the first, and others follow: %v", len(p.First), p.Expected != nil)
 	}
 }

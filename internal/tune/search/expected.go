@@ -18,6 +18,9 @@ type Expected struct {
 	// nothing. All of its values together are a covariance. A place is alike to itself by 1.
 	Alike func(i, j int) float64
 	Most  int // so many of them are asked for, after Problem.First
+	// Nearby returns those of some neighbours of the fastest point that are to be chosen from, too, and their
+	// fractions. Their places follow those of all points before. Nil if there are none.
+	Nearby func(neighbours []Point) (points []Point, fractions []float64)
 }
 
 // Follow returns the places of some points, which are tried, and of those that are tried after them.
@@ -26,7 +29,7 @@ func (e *Expected) Follow(first []int, try func(place int) Trial) []int {
 	for _, i := range first {
 		points = append(points, e.Points[i])
 	}
-	c := newCorrection(e, points, nil)
+	c := newCorrection(&Problem{Expected: e}, points)
 	order := slices.Clone(first)
 	for _, i := range first {
 		c.told(try(i))
@@ -44,49 +47,96 @@ func (e *Expected) Follow(first []int, try func(place int) Trial) []int {
 // knows, and one of each, as much like those of others as Alike tells. The point of the greatest expected improvement
 // is the next (Jones, Schonlau, Welch 1998).
 type correction struct {
-	*Expected
+	Expected
+	*moves
 	left    int
 	at      map[string]int // place of a point, by its key
 	taken   []bool
-	tried   []int       // places of those that were measured
-	errors  []float64   // of these: of the logarithms of their times; not a number if one could not run
-	columns [][]float64 // of these: covariances of the own errors, with all points
-	least   float64     // logarithm of the least time
+	tried   []int            // places of those that were measured
+	errors  []float64        // of these: of the logarithms of their times; not a number if one could not run
+	columns [][]float64      // of these: covariances of the own errors, with all points
+	least   float64          // logarithm of the least time
+	fastest Point            // that took it; nil while nothing ran
+	trials  map[string]Trial // by the keys of their points
+	around  map[string]bool  // points whose neighbours are chosen from, by their keys
 }
 
-// docs/performance-log.md, "Measurements correct a ranking", says how these were chosen.
+// docs/performance-log.md, "Measurements correct a ranking" and "Neighbours of the fastest", says how these were
+// chosen.
 const (
-	ownErrors    = 0.3  // deviation of a point's own error
+	ownErrors    = 0.2  // deviation of a point's own error
 	sharedErrors = 1.0  // of the error that all share
 	timeErrors   = 0.05 // of measurements
 	refusedError = 0.5  // that a point counts with which could not run, over the mean of the others
-	leastGain    = 0.1  // improvements begin there: smaller ones are not what the first points are for
+	leastGain    = 0.05 // improvements begin there: smaller ones are not what the first points are for
 	leastShare   = 0.02 // less is not expected of any
 )
 
-// newCorrection chooses from expected points, but for those that come first. Trials that are known are of a search that
-// goes on.
-func newCorrection(e *Expected, first []Point, known []Trial) *correction {
-	c := &correction{Expected: e, left: e.Most, at: map[string]int{}, taken: make([]bool, len(e.Points)),
-		least: math.Inf(1)}
-	for i, p := range e.Points {
-		key := p.Key()
-		if _, c.taken[i] = c.at[key]; !c.taken[i] { // a point that stands there twice is tried once
-			c.at[key] = i
-		}
+// newCorrection chooses from the expected points of a problem, but for those that come first. Trials that are known are
+// of a search that goes on: it would have come to the same neighbours.
+func newCorrection(p *Problem, first []Point) *correction {
+	c := &correction{Expected: *p.Expected, left: p.Expected.Most, at: map[string]int{}, least: math.Inf(1),
+		trials: map[string]Trial{}, around: map[string]bool{}}
+	c.Points, c.Fractions = nil, nil
+	for i, x := range p.Expected.Points {
+		c.add(x, p.Expected.Fractions[i])
 	}
-	for _, p := range first {
-		if i, ok := c.at[p.Key()]; ok {
+	if p.Space != nil {
+		c.moves = newMoves(p.Space)
+	}
+	leading := map[string]bool{}
+	for _, x := range first {
+		leading[x.Key()] = true
+		if i, ok := c.at[x.Key()]; ok {
 			c.taken[i] = true
 		}
 	}
-	for _, t := range known {
+	following := 0
+	for _, t := range p.Known {
+		if !leading[t.Point.Key()] && following < c.Most { // next chose this one
+			c.grow()
+			following++
+		}
 		if i, ok := c.at[t.Point.Key()]; ok && !c.taken[i] {
 			c.left--
 		}
 		c.told(t)
 	}
 	return c
+}
+
+// add adds a point to those that are chosen from.
+func (c *correction) add(p Point, fraction float64) {
+	i, key := len(c.Points), p.Key()
+	_, twice := c.at[key]
+	c.Points, c.Fractions, c.taken = append(c.Points, p), append(c.Fractions, fraction), append(c.taken, twice)
+	if !twice { // a point that stands there twice is tried once
+		c.at[key] = i
+	}
+	for k, tried := range c.tried {
+		c.columns[k] = append(c.columns[k], ownErrors*ownErrors*c.Alike(tried, i))
+	}
+	if t, ok := c.trials[key]; ok && !twice {
+		c.learn(i, t)
+	}
+}
+
+// grow adds the neighbours of the fastest point that was measured, and that point itself: its error is like theirs.
+func (c *correction) grow() {
+	if c.Nearby == nil || c.left < 1 || c.fastest == nil || c.around[c.fastest.Key()] {
+		return
+	}
+	c.around[c.fastest.Key()] = true
+	for _, list := range [][]Point{{c.fastest}, c.neighboursInOrder(c.fastest, &neighbourhoods[0])} {
+		list = slices.DeleteFunc(list, func(p Point) bool {
+			_, known := c.at[p.Key()]
+			return known
+		})
+		points, fractions := c.Nearby(list)
+		for i, p := range points {
+			c.add(p, fractions[i])
+		}
+	}
 }
 
 // expected is the logarithm of a point's time, but for errors.
@@ -97,13 +147,18 @@ func (c *correction) told(t Trial) {
 	if c.left < 1 {
 		return
 	}
-	if t.Verdict == verdict.OK {
-		c.least = min(c.least, math.Log(t.Seconds))
+	key := t.Point.Key()
+	c.trials[key] = t
+	if t.Verdict == verdict.OK && math.Log(t.Seconds) < c.least {
+		c.least, c.fastest = math.Log(t.Seconds), slices.Clone(t.Point)
 	}
-	i, ok := c.at[t.Point.Key()]
-	if !ok || slices.Contains(c.tried, i) {
-		return
+	if i, ok := c.at[key]; ok && !slices.Contains(c.tried, i) {
+		c.learn(i, t)
 	}
+}
+
+// learn takes the trial of a point that is chosen from.
+func (c *correction) learn(i int, t Trial) {
 	c.taken[i] = true
 	err := math.NaN()
 	if t.Verdict == verdict.OK {
@@ -118,6 +173,7 @@ func (c *correction) told(t Trial) {
 
 // next takes the point that is to be tried; false if there are no more.
 func (c *correction) next() (Point, bool) {
+	c.grow()
 	list := c.likely(1)
 	if len(list) == 0 {
 		return nil, false

@@ -60,7 +60,7 @@ func TestCorrection(t *testing.T) {
 	// A point that stands there twice is tried once, and a search that tries no more learns no more.
 	e := pair(4, .5, .4, .3)
 	e.Points[1] = e.Points[0]
-	c := newCorrection(e, nil, nil)
+	c := newCorrection(&Problem{Expected: e}, nil)
 	var tried []Point
 	for p, ok := c.next(); ok; p, ok = c.next() {
 		tried = append(tried, p)
@@ -70,7 +70,7 @@ func TestCorrection(t *testing.T) {
 		t.Errorf("%v are tried, not %v", tried, want)
 	}
 	e = pair(1, .5, .4, .3)
-	c = newCorrection(e, nil, nil)
+	c = newCorrection(&Problem{Expected: e}, nil)
 	c.next()
 	c.told(took(e, 1, 1, 1)(0))
 	if list := c.likely(2); len(c.tried) > 0 || len(list) > 0 {
@@ -89,7 +89,7 @@ func TestCorrectionIsAGaussianProcess(t *testing.T) {
 	e := pair(1, .9, .7, .88, .69, .86, .68)
 	seconds := []float64{1.3, 1.9, 1.2, 0, 0, 0}
 	tried, left := []int{0, 1, 2}, []int{3, 4, 5}
-	c := newCorrection(e, nil, nil)
+	c := newCorrection(&Problem{Expected: e}, nil)
 	for _, i := range tried {
 		c.told(took(e, seconds...)(i))
 	}

@@ -67,6 +67,13 @@ func (m *moves) exchanges(p Point) [][]change {
 
 // neighbours returns the legal points next to p, in an order drawn from rng.
 func (m *moves) neighbours(p Point, n *neighbourhood, rng *rand.Rand) []Point {
+	list := m.neighboursInOrder(p, n)
+	rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	return list
+}
+
+// neighboursInOrder returns the legal points next to p, in the order of the changes.
+func (m *moves) neighboursInOrder(p Point, n *neighbourhood) []Point {
 	var list []Point
 	seen := map[string]bool{p.Key(): true}
 	for _, set := range n.steps(m, p) {
@@ -75,7 +82,6 @@ func (m *moves) neighbours(p Point, n *neighbourhood, rng *rand.Rand) []Point {
 			list = append(list, q)
 		}
 	}
-	rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	return list
 }
 

@@ -45,7 +45,7 @@ func newPreceded(s Strategy, p Problem, first []Point) Strategy {
 	}
 	a := &preceded{Strategy: s, problem: p, list: p.First, untold: len(p.First)}
 	if p.Expected != nil {
-		a.correction = newCorrection(p.Expected, first, p.Known)
+		a.correction = newCorrection(&p, first)
 	}
 	return a
 }

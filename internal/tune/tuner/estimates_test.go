@@ -211,6 +211,29 @@ func TestExpectedOfModel(t *testing.T) {
 			t.Errorf("point %d is %v", i, x.Points[i])
 		}
 	}
+	if x.Nearby != nil {
+		t.Error("something is near, of a prior that ranks nothing more")
+	}
+	var asked []schedule.Config
+	near := choice.Space.Sample(rand.New(rand.NewPCG(2, 2)), 2)
+	k.prior.Expected.Nearby = func(list []schedule.Config) ([]schedule.Config, []float64) {
+		asked = append(asked, list...)
+		return []schedule.Config{near[0], foreign, near[1]}, []float64{.5, .4, .3}
+	}
+	x = k.expected()
+	points, fractions := x.Nearby(x.Points[:2])
+	if len(asked) != 2 || !asked[0].Equal(list[0]) || !asked[1].Equal(list[2]) {
+		t.Errorf("a model is asked about %v", asked)
+	}
+	if !slices.Equal(fractions, []float64{.5, .3}) || x.Alike(3, 4) != 46 || x.Alike(0, 3) != 4 {
+		t.Errorf("near are %v, and alike by %g and %g", fractions, x.Alike(3, 4), x.Alike(0, 3))
+	}
+	for i, c := range near {
+		if p, ok := k.point(c); !ok || !slices.Equal(p, points[i]) {
+			t.Errorf("%v is near, not %s", points[i], c)
+		}
+	}
+	k.prior.Expected.Nearby = nil
 	if n := k.prior.trials(); n != 3 {
 		t.Errorf("a search makes %d trials of a prior of 3", n)
 	}

@@ -296,12 +296,29 @@ func (k *kernelSearch) expected() *search.Expected {
 	}
 	x := &search.Expected{Most: e.Most}
 	var places []int // in e, of the points
-	for i, c := range e.Configs {
-		if p, ok := k.point(c); ok {
-			x.Points, x.Fractions, places = append(x.Points, p), append(x.Fractions, e.Fractions[i]), append(places, i)
+	known := 0       // of e
+	chosen := func(configs []schedule.Config, fractions []float64) (list []search.Point, of []float64) {
+		for i, c := range configs {
+			if p, ok := k.point(c); ok {
+				list, of, places = append(list, p), append(of, fractions[i]), append(places, known)
+			}
+			known++
+		}
+		return list, of
+	}
+	x.Points, x.Fractions = chosen(e.Configs, e.Fractions)
+	x.Alike = func(i, j int) float64 { return e.Alike(places[i], places[j]) }
+	if e.Nearby != nil {
+		x.Nearby = func(points []search.Point) ([]search.Point, []float64) {
+			var list []schedule.Config
+			for _, p := range points {
+				if c, err := k.space.Config(p); err == nil {
+					list = append(list, c)
+				}
+			}
+			return chosen(e.Nearby(list))
 		}
 	}
-	x.Alike = func(i, j int) float64 { return e.Alike(places[i], places[j]) }
 	return x
 }
 

@@ -126,7 +126,7 @@ func TestCorrected(t *testing.T) {
 		t.Fatal(err)
 	}
 	equal := func(a, b predict.Ranked) bool { return a.Config.Equal(b.Config) }
-	first := corrected(m, e, ranked)
+	first := corrected(t.Context(), m, e, ranked)
 	if !slices.EqualFunc(first[:predict.Leading], ranked[:predict.Leading], equal) || len(first) != len(ranked) {
 		t.Error("the first picks are others")
 	}
@@ -148,7 +148,8 @@ func TestCorrected(t *testing.T) {
 			slow.Trials[i].Seconds *= 5
 		}
 	}
-	if slices.EqualFunc(first[:predict.AutoPrior], corrected(m, &slow, ranked)[:predict.AutoPrior], equal) {
+	others := corrected(t.Context(), m, &slow, ranked)
+	if slices.EqualFunc(first[:predict.AutoPrior], others[:predict.AutoPrior], equal) {
 		t.Error("the first picks are slow, and the same ones follow")
 	}
 }
@@ -222,6 +223,12 @@ func TestPicksAfterSearches(t *testing.T) {
 				if trials != most {
 					t.Errorf("%d trials are made", trials)
 				}
+				for i := predict.Leading; i < 3; i++ { // what the first of the ranking point to
+					c := known.Expected.Configs[i].String()
+					if told(&tuner.Outcome{Config: c, Verdict: verdict.OK, Seconds: 0.55}, i+1) {
+						t.Error("fewer picks than are judged are enough")
+					}
+				}
 				if told(&tuner.Outcome{Config: "refused", Verdict: verdict.Crash}, 4) {
 					t.Error("four picks are enough")
 				}
@@ -254,6 +261,65 @@ func TestPicksAfterSearches(t *testing.T) {
 	}
 	if len(row.Picks) != 2 {
 		t.Errorf("%d models picked", len(row.Picks))
+	}
+}
+
+// Where the first of a ranking is refused, the next of it are measured, up to one that runs: a run takes that plan, and
+// not what a search tries after the first.
+func TestPicksStandBy(t *testing.T) {
+	h := onGPU(t, "star-zy-r1", "star-zy-r2", "dense-zy-r1")
+	e := h.All[0]
+	var ranked []schedule.Config
+	old := NewLive(e)
+	old.Recorded = 1
+	old.Found(1)
+	row, err := Picks(t.Context(), PicksRequest{
+		Models: h, Kernel: e, Target: e.Target, Prior: 10, Most: judgedPicks, Row: old,
+		In: func(ctx context.Context, name string, work func(tuner.Try) error) error {
+			return work(func(trials int, priorOf tuner.PriorOf, told func(*tuner.Outcome, int) bool) error {
+				known, err := priorOf(ctx, e.Call, e.Space)
+				if err != nil {
+					return err
+				}
+				seconds := []float64{0, 2, 2, 2, 1}
+				if strings.Contains(name, "-stand-by-") {
+					seconds = []float64{0, 1.25, 1}
+					if trials != predict.StandBy || known.Expected != nil ||
+						!slices.EqualFunc(known.First, ranked[1:1+predict.StandBy], schedule.Config.Equal) {
+						t.Errorf("%d trials are made, of %v", trials, known.First)
+					}
+				} else {
+					ranked = known.Candidates
+				}
+				ended := 0
+				for i, s := range seconds {
+					o := &tuner.Outcome{Verdict: verdict.OK, Seconds: s}
+					if s == 0 {
+						o.Verdict = verdict.Crash
+					}
+					if told(o, i+1) && ended == 0 {
+						ended = i + 1
+					}
+				}
+				if want := map[bool]int{true: 2, false: judgedPicks}[len(seconds) == 3]; ended != want {
+					t.Errorf("%s ends after %d trials", name, ended)
+				}
+				return nil
+			})
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range Splits[:2] {
+		p := row.Of(s.Name)
+		if p == nil || !slices.Equal(p.Seconds, []float64{0, 2, 2, 2, 1}) ||
+			!slices.Equal(p.StandBy, []float64{0, 1.25}) {
+			t.Fatalf("without a %s: %+v", s.Name, p)
+		}
+		if got := row.first(p); got != 0.8 {
+			t.Errorf("a run without a %s has %g of the best", s.Name, got)
+		}
 	}
 }
 

@@ -109,7 +109,7 @@ func byCorrected(ctx context.Context, h *HeldOut, all []*predict.Examples) (scor
 		return byTrees(ctx, h, all)
 	}
 	return byRanking(ctx, m, func(e *predict.Examples, ranked []predict.Ranked) []predict.Ranked {
-		return corrected(m, e, ranked)
+		return corrected(ctx, m, e, ranked)
 	}), nil
 }
 
@@ -136,12 +136,13 @@ func byRanking(ctx context.Context, m *predict.Model,
 }
 
 // corrected puts those of a ranking first that auto tries first. All others keep their order.
-func corrected(m *predict.Model, e *predict.Examples, ranked []predict.Ranked) []predict.Ranked {
+func corrected(ctx context.Context, m *predict.Model, e *predict.Examples,
+	ranked []predict.Ranked) []predict.Ranked {
 	trials := map[string]*predict.Trial{}
 	for i := range e.Trials {
 		trials[e.Trials[i].Config.String()] = &e.Trials[i]
 	}
-	prior := m.Prior(e.Kernel, ranked, predict.AutoPrior)
+	prior := m.Prior(ctx, e.Kernel, ranked, predict.AutoPrior)
 	x := &search.Expected{
 		Fractions: prior.Expected.Fractions, Alike: prior.Expected.Alike, Most: prior.Expected.Most,
 	}

@@ -117,7 +117,7 @@ func (p *picks) prior(split string, first int) tuner.PriorOf {
 		if err != nil {
 			return tuner.Prior{}, err
 		}
-		return p.models[split].Prior(k, ranked, first), nil
+		return p.models[split].Prior(ctx, k, ranked, first), nil
 	}
 }
 
@@ -172,12 +172,39 @@ func (p *picks) pick(ctx context.Context, split string) (enough bool, err error)
 	if p.models[split].Second != nil {
 		x.Lowered = predict.LoweredCandidates
 	}
+	if len(x.Seconds) > 0 && x.Seconds[0] == 0 {
+		if x.StandBy, err = p.standBy(ctx, split); err != nil {
+			return false, err
+		}
+	}
 	if old := p.row.Of(split); old != nil {
 		*old = x
 	} else {
 		p.row.Picks = append(p.row.Picks, x)
 	}
 	return enough, nil
+}
+
+// standBy measures what a run takes where the first of a ranking is refused.
+func (p *picks) standBy(ctx context.Context, split string) (seconds []float64, err error) {
+	next := predict.Configs(p.ranked[split], 1+predict.StandBy)[1:]
+	if len(next) == 0 {
+		return nil, nil
+	}
+	err = p.In(ctx, p.name("stand-by-"+split), func(try tuner.Try) error {
+		first := func(context.Context, *ir.Call, schedule.Space) (tuner.Prior, error) {
+			return tuner.Prior{First: next}, nil
+		}
+		return try(len(next), first, func(o *tuner.Outcome, _ int) bool {
+			s := secondsOf(o)
+			p.row.Found(s)
+			if len(seconds) == 0 || seconds[len(seconds)-1] == 0 { // what was under way came too late
+				seconds = append(seconds, s)
+			}
+			return s > 0
+		})
+	})
+	return seconds, err
 }
 
 // search searches the kernel as a user would, beginning with some configurations of a model that has not learned from
