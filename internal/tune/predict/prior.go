@@ -53,7 +53,7 @@ func (m *Model) expectedOf(ctx context.Context, k *Kernel, ranked []Ranked, most
 	}
 	e.Alike = func(i, j int) float64 { return shared(leaves[i], leaves[j]) }
 	e.Nearby = func(list []schedule.Config) (configs []schedule.Config, fractions []float64) {
-		near := m.RankOf(k, list)
+		near := m.RankOf(k, k.open(list))
 		near = near[:min(nearby, len(near))]
 		if bySecond {
 			var err error

@@ -3,6 +3,7 @@ package predict
 import (
 	"bytes"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -91,6 +92,26 @@ func TestProcessors(t *testing.T) {
 	}
 	if n := unseen.Space.ByRole(first).Int(schedule.Workers, 0); n != 0 && n < 16 {
 		t.Errorf("%v takes %d threads of 16", first, n)
+	}
+	// Of neighbours of the fastest, too, none says how many processors there are.
+	k := unseen.Kernel
+	var all, others []schedule.Config
+	for _, c := range k.Space.Sample(rand.New(rand.NewPCG(1, 1)), 200) {
+		if k.Space.ByRole(c).Int(schedule.Workers, 0) == 16 {
+			all = append(all, c)
+		} else {
+			others = append(others, c)
+		}
+	}
+	others = others[:5]
+	near, fractions := m.Prior(t.Context(), k, m.Rank(k), Leading+1).Expected.Nearby(slices.Concat(all, others))
+	if len(all) == 0 || len(near) != len(others) || len(fractions) != len(others) {
+		t.Fatalf("of %d that take all, and %d others, %d are near", len(all), len(others), len(near))
+	}
+	for _, c := range near {
+		if !slices.ContainsFunc(others, c.Equal) {
+			t.Errorf("%v is near", c)
+		}
 	}
 }
 

@@ -39,7 +39,11 @@ const (
 // ranked are the candidates that are ranked: the seeds of the kernel's families are among them. That all processors
 // share a loop is said by leaving their number open, so that it holds on a machine with more.
 func (k *Kernel) ranked() []schedule.Config {
-	list := withOthers(k.Space, usualCandidates, k.Space.SeedConfigs())
+	return k.open(withOthers(k.Space, usualCandidates, k.Space.SeedConfigs()))
+}
+
+// open returns those of a list that do not say that all processors share a loop, for kernels of processors.
+func (k *Kernel) open(list []schedule.Config) []schedule.Config {
 	if k.Target.Kind() != lower.CPU {
 		return list
 	}
