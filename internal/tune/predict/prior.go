@@ -39,35 +39,38 @@ func (m *Model) expectedOf(ctx context.Context, k *Kernel, ranked []Ranked, most
 	}
 	e := &tuner.Expected{Most: most}
 	var leaves [][]int32
-	isSecond := func(x Ranked) bool { return x.leaves != nil }
-	bySecond := slices.ContainsFunc(ranked, isSecond)
-	if bySecond {
-		ranked = slices.Clone(ranked)
-		ranked = slices.DeleteFunc(ranked, func(x Ranked) bool { return !isSecond(x) })
-	} else {
-		ranked = m.withLeaves(k, ranked[:min(regarded, len(ranked))])
-	}
+	var list []Ranked
 	for _, x := range ranked {
+		if x.leaves != nil {
+			list = append(list, x)
+		}
+	}
+	bySecond := len(list) > 0
+	if !bySecond {
+		list = m.withLeaves(k, ranked[:min(regarded, len(ranked))])
+	}
+	for _, x := range list {
 		e.Configs, e.Fractions = append(e.Configs, x.Config), append(e.Fractions, x.Alone)
 		leaves = append(leaves, x.leaves)
 	}
 	e.Alike = func(i, j int) float64 { return shared(leaves[i], leaves[j]) }
-	e.Nearby = func(list []schedule.Config) (configs []schedule.Config, fractions []float64) {
+	e.Nearby = func(list []schedule.Config) (place int, configs []schedule.Config, fractions []float64) {
 		near := m.RankOf(k, k.open(list))
 		near = near[:min(nearby, len(near))]
 		if bySecond {
 			var err error
 			if near, err = m.RankLowered(ctx, k, near, len(near)); err != nil {
-				return nil, nil
+				return 0, nil, nil
 			}
 		} else {
 			near = m.withLeaves(k, near)
 		}
+		place = len(leaves)
 		for _, x := range near {
 			configs, fractions = append(configs, x.Config), append(fractions, x.Alone)
 			leaves = append(leaves, x.leaves)
 		}
-		return configs, fractions
+		return place, configs, fractions
 	}
 	return e
 }

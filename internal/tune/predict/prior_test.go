@@ -111,8 +111,8 @@ func TestPriorExpects(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		configs, fractions := e.Nearby(near)
-		if len(configs) != len(want) || len(fractions) != len(want) {
+		place, configs, fractions := e.Nearby(near)
+		if place != known || len(configs) != len(want) || len(fractions) != len(want) {
 			t.Fatalf("%d of %d candidates are near, not %d", len(configs), len(near), len(want))
 		}
 		for i, x := range want {
@@ -123,8 +123,13 @@ func TestPriorExpects(t *testing.T) {
 				t.Errorf("%s is alike to itself by %g", x.Config, e.Alike(known+i, known+i))
 			}
 		}
+		// What was near before has places of its own.
+		if next, again, _ := e.Nearby(near); next != known+len(want) || len(again) != len(want) ||
+			e.Alike(next+1, known+1) != 1 || e.Alike(next+1, known) != e.Alike(known+1, known) {
+			t.Errorf("%d are near from place %d on", len(again), next)
+		}
 		cancel()
-		if configs, _ := e.Nearby(near); c.second && len(configs) > 0 {
+		if _, configs, _ := e.Nearby(near); c.second && len(configs) > 0 {
 			t.Error("a search that has ended lowers more")
 		}
 	}

@@ -104,7 +104,7 @@ func TestProcessors(t *testing.T) {
 		}
 	}
 	others = others[:5]
-	near, fractions := m.Prior(t.Context(), k, m.Rank(k), Leading+1).Expected.Nearby(slices.Concat(all, others))
+	_, near, fractions := m.Prior(t.Context(), k, m.Rank(k), Leading+1).Expected.Nearby(slices.Concat(all, others))
 	if len(all) == 0 || len(near) != len(others) || len(fractions) != len(others) {
 		t.Fatalf("of %d that take all, and %d others, %d are near", len(all), len(others), len(near))
 	}

@@ -14,13 +14,13 @@ import (
 type Expected struct {
 	Points    []Point
 	Fractions []float64 // of the fastest speed, that each is expected to have
-	// Alike is how much of an error about one point is an error about another, by their places: 1 of all, and 0 of
-	// nothing. All of its values together are a covariance. A place is alike to itself by 1.
+	// Alike is how much of an error about one point is an error about another, by their places, which begin at 0: 1 of
+	// all, and 0 of nothing. All of its values together are a covariance. A place is alike to itself by 1.
 	Alike func(i, j int) float64
 	Most  int // so many of them are asked for, after Problem.First
-	// Nearby returns those of some neighbours of the fastest point that are to be chosen from, too, and their
-	// fractions. Their places follow those of all points before. Nil if there are none.
-	Nearby func(neighbours []Point) (points []Point, fractions []float64)
+	// Nearby returns those of some neighbours of the fastest point that are to be chosen from, too, with their
+	// fractions and the place of the first; the others follow it. Nil if there are none.
+	Nearby func(neighbours []Point) (place int, points []Point, fractions []float64)
 }
 
 // Follow returns the places of some points, which are tried, and of those that are tried after them.
@@ -50,6 +50,7 @@ type correction struct {
 	Expected
 	*moves
 	left    int
+	places  []int          // of the points, for Alike
 	at      map[string]int // place of a point, by its key
 	taken   []bool
 	tried   []int            // places of those that were measured
@@ -78,9 +79,7 @@ func newCorrection(p *Problem, first []Point) *correction {
 	c := &correction{Expected: *p.Expected, left: p.Expected.Most, at: map[string]int{}, least: math.Inf(1),
 		trials: map[string]Trial{}, around: map[string]bool{}}
 	c.Points, c.Fractions = nil, nil
-	for i, x := range p.Expected.Points {
-		c.add(x, p.Expected.Fractions[i])
-	}
+	c.add(0, p.Expected.Points, p.Expected.Fractions)
 	if p.Space != nil {
 		c.moves = newMoves(p.Space)
 	}
@@ -105,20 +104,29 @@ func newCorrection(p *Problem, first []Point) *correction {
 	return c
 }
 
-// add adds a point to those that are chosen from.
-func (c *correction) add(p Point, fraction float64) {
-	i, key := len(c.Points), p.Key()
-	_, twice := c.at[key]
-	c.Points, c.Fractions, c.taken = append(c.Points, p), append(c.Fractions, fraction), append(c.taken, twice)
-	if !twice { // a point that stands there twice is tried once
+// add adds points to those that are chosen from, which have places from one on.
+func (c *correction) add(place int, points []Point, fractions []float64) {
+	for n, p := range points {
+		i, key := len(c.Points), p.Key()
+		_, twice := c.at[key]
+		c.Points, c.Fractions = append(c.Points, p), append(c.Fractions, fractions[n])
+		c.places, c.taken = append(c.places, place+n), append(c.taken, twice)
+		for k, tried := range c.tried {
+			c.columns[k] = append(c.columns[k], c.covariance(tried, i))
+		}
+		if twice { // a point that stands there twice is tried once
+			continue
+		}
 		c.at[key] = i
+		if t, ok := c.trials[key]; ok {
+			c.learn(i, t)
+		}
 	}
-	for k, tried := range c.tried {
-		c.columns[k] = append(c.columns[k], ownErrors*ownErrors*c.Alike(tried, i))
-	}
-	if t, ok := c.trials[key]; ok && !twice {
-		c.learn(i, t)
-	}
+}
+
+// covariance is that of the own errors of two points.
+func (c *correction) covariance(i, j int) float64 {
+	return ownErrors * ownErrors * c.Alike(c.places[i], c.places[j])
 }
 
 // grow adds the neighbours of the fastest point that was measured, and that point itself: its error is like theirs.
@@ -132,10 +140,7 @@ func (c *correction) grow() {
 			_, known := c.at[p.Key()]
 			return known
 		})
-		points, fractions := c.Nearby(list)
-		for i, p := range points {
-			c.add(p, fractions[i])
-		}
+		c.add(c.Nearby(list))
 	}
 }
 
@@ -166,7 +171,7 @@ func (c *correction) learn(i int, t Trial) {
 	}
 	column := make([]float64, len(c.Points))
 	for j := range column {
-		column[j] = ownErrors * ownErrors * c.Alike(i, j)
+		column[j] = c.covariance(i, j)
 	}
 	c.tried, c.errors, c.columns = append(c.tried, i), append(c.errors, err), append(c.columns, column)
 }

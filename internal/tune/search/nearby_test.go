@@ -62,7 +62,8 @@ func (v *valley) expected(points []Point, most int, asked *[]Point) *Expected {
 		}
 		return same / float64(len(all[i]))
 	}
-	e.Nearby = func(neighbours []Point) (near []Point, fractions []float64) {
+	e.Nearby = func(neighbours []Point) (place int, near []Point, fractions []float64) {
+		place = len(all)
 		*asked = append(*asked, neighbours...)
 		for k, p := range neighbours {
 			if len(neighbours) == 1 || k%3 != 0 { // not all of them are chosen from
@@ -70,7 +71,7 @@ func (v *valley) expected(points []Point, most int, asked *[]Point) *Expected {
 			}
 		}
 		all = append(all, near...)
-		return near, fractions
+		return place, near, fractions
 	}
 	return e
 }
@@ -170,12 +171,12 @@ func TestNearbyTheUnexpected(t *testing.T) {
 		}
 		return 0
 	}
-	e.Nearby = func(list []Point) ([]Point, []float64) {
+	e.Nearby = func(list []Point) (int, []Point, []float64) {
 		fractions := make([]float64, len(list))
 		for i := range fractions {
 			fractions[i] = .3
 		}
-		return list, fractions
+		return len(e.Points), list, fractions
 	}
 	for _, c := range []struct {
 		name    string

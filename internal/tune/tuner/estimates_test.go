@@ -216,17 +216,17 @@ func TestExpectedOfModel(t *testing.T) {
 	}
 	var asked []schedule.Config
 	near := choice.Space.Sample(rand.New(rand.NewPCG(2, 2)), 2)
-	k.prior.Expected.Nearby = func(list []schedule.Config) ([]schedule.Config, []float64) {
+	k.prior.Expected.Nearby = func(list []schedule.Config) (int, []schedule.Config, []float64) {
 		asked = append(asked, list...)
-		return []schedule.Config{near[0], foreign, near[1]}, []float64{.5, .4, .3}
+		return 8, []schedule.Config{near[0], foreign, near[1]}, []float64{.5, .4, .3}
 	}
 	x = k.expected()
-	points, fractions := x.Nearby(x.Points[:2])
+	place, points, fractions := x.Nearby(x.Points[:2])
 	if len(asked) != 2 || !asked[0].Equal(list[0]) || !asked[1].Equal(list[2]) {
 		t.Errorf("a model is asked about %v", asked)
 	}
-	if !slices.Equal(fractions, []float64{.5, .3}) || x.Alike(3, 4) != 46 || x.Alike(0, 3) != 4 {
-		t.Errorf("near are %v, and alike by %g and %g", fractions, x.Alike(3, 4), x.Alike(0, 3))
+	if !slices.Equal(fractions, []float64{.5, .3}) || place != 3 || x.Alike(3, 4) != 90 || x.Alike(0, 3) != 8 {
+		t.Errorf("near are %v from %d on, and alike by %g and %g", fractions, place, x.Alike(3, 4), x.Alike(0, 3))
 	}
 	for i, c := range near {
 		if p, ok := k.point(c); !ok || !slices.Equal(p, points[i]) {

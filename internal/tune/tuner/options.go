@@ -37,9 +37,10 @@ type Expected struct {
 	Fractions []float64              // of the fastest speed
 	Alike     func(i, j int) float64 // how much of an error about one is an error about another
 	Most      int                    // so many are tried
-	// Nearby ranks configurations next to the fastest, and returns what is to be chosen from, too, with its fractions.
-	// Their places follow those of all before. It returns nothing once its search is over. Nil if nothing is nearby.
-	Nearby func(list []schedule.Config) (configs []schedule.Config, fractions []float64)
+	// Nearby ranks configurations next to the fastest, and returns what is to be chosen from, too, with its fractions
+	// and the place of the first; the others follow it. It returns nothing once its search is over. Nil if nothing is
+	// nearby.
+	Nearby func(list []schedule.Config) (place int, configs []schedule.Config, fractions []float64)
 }
 
 // PriorOf returns what is known of the kernel of a call with some space.

@@ -296,27 +296,27 @@ func (k *kernelSearch) expected() *search.Expected {
 	}
 	x := &search.Expected{Most: e.Most}
 	var places []int // in e, of the points
-	known := 0       // of e
-	chosen := func(configs []schedule.Config, fractions []float64) (list []search.Point, of []float64) {
+	chosen := func(place int, configs []schedule.Config, fractions []float64) (list []search.Point, of []float64) {
 		for i, c := range configs {
 			if p, ok := k.point(c); ok {
-				list, of, places = append(list, p), append(of, fractions[i]), append(places, known)
+				list, of, places = append(list, p), append(of, fractions[i]), append(places, place+i)
 			}
-			known++
 		}
 		return list, of
 	}
-	x.Points, x.Fractions = chosen(e.Configs, e.Fractions)
+	x.Points, x.Fractions = chosen(0, e.Configs, e.Fractions)
 	x.Alike = func(i, j int) float64 { return e.Alike(places[i], places[j]) }
 	if e.Nearby != nil {
-		x.Nearby = func(points []search.Point) ([]search.Point, []float64) {
+		x.Nearby = func(neighbours []search.Point) (int, []search.Point, []float64) {
 			var list []schedule.Config
-			for _, p := range points {
+			for _, p := range neighbours {
 				if c, err := k.space.Config(p); err == nil {
 					list = append(list, c)
 				}
 			}
-			return chosen(e.Nearby(list))
+			first := len(places)
+			points, fractions := chosen(e.Nearby(list))
+			return first, points, fractions
 		}
 	}
 	return x
