@@ -140,7 +140,9 @@ func (c *correction) grow() {
 			_, known := c.at[p.Key()]
 			return known
 		})
-		c.add(c.Nearby(list))
+		if len(list) > 0 {
+			c.add(c.Nearby(list))
+		}
 	}
 }
 

@@ -121,14 +121,18 @@ func (p *picks) prior(split string, first int) tuner.PriorOf {
 	}
 }
 
+// only has a search begin with some configurations, and know nothing else.
+func only(list []schedule.Config) tuner.PriorOf {
+	return func(context.Context, *ir.Call, schedule.Space) (tuner.Prior, error) {
+		return tuner.Prior{First: list}, nil
+	}
+}
+
 // measureRecorded measures the fastest of the recordings anew.
 func (p *picks) measureRecorded(ctx context.Context) error {
 	again := p.Kernel.Fastest(againAsBests)
 	return p.In(ctx, p.name("recorded"), func(try tuner.Try) error {
-		first := func(context.Context, *ir.Call, schedule.Space) (tuner.Prior, error) {
-			return tuner.Prior{First: again}, nil
-		}
-		return try(len(again), first, func(o *tuner.Outcome, _ int) bool {
+		return try(len(again), only(again), func(o *tuner.Outcome, _ int) bool {
 			s := secondsOf(o)
 			p.row.Found(s)
 			if s > 0 && (p.row.Recorded == 0 || s < p.row.Recorded) {
@@ -192,10 +196,7 @@ func (p *picks) standBy(ctx context.Context, split string) (seconds []float64, e
 		return nil, nil
 	}
 	err = p.In(ctx, p.name("stand-by-"+split), func(try tuner.Try) error {
-		first := func(context.Context, *ir.Call, schedule.Space) (tuner.Prior, error) {
-			return tuner.Prior{First: next}, nil
-		}
-		return try(len(next), first, func(o *tuner.Outcome, _ int) bool {
+		return try(len(next), only(next), func(o *tuner.Outcome, _ int) bool {
 			s := secondsOf(o)
 			p.row.Found(s)
 			if len(seconds) == 0 || seconds[len(seconds)-1] == 0 { // what was under way came too late
