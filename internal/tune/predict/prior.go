@@ -8,13 +8,13 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
-// Leading is how many of a ranking a search tries as they stand. What is measured of them corrects what is expected of
-// the others, and so which follow.
+// Leading is how many of a ranking a search tries as they stand; where none of them runs, the next follow until one
+// does. What is measured of them corrects what is expected of the others, and so which are tried after them.
 const Leading = 1
 
-// AutoPrior is how many configurations of each kernel auto begins with that a model expects to be fast. With so many,
-// as they were ranked, it came to 95 % of the best in a sixth of the trials (bench/results/learning-h200.json).
-const AutoPrior = 10
+// AutoPrior is how many configurations of each kernel auto begins with that a model expects to be fast
+// (docs/performance-log.md, "How many of a ranking, and how many picks").
+const AutoPrior = 20
 
 // nearby is how many neighbours of the fastest configuration are chosen from beside the ranking: those that the first
 // level ranks first (docs/performance-log.md, "Neighbours of the fastest").
@@ -39,12 +39,7 @@ func (m *Model) expectedOf(ctx context.Context, k *Kernel, ranked []Ranked, most
 	}
 	e := &tuner.Expected{Most: most}
 	var leaves [][]int32
-	var list []Ranked
-	for _, x := range ranked {
-		if x.leaves != nil {
-			list = append(list, x)
-		}
-	}
+	list := m.lowered(ctx, k, ranked)
 	bySecond := len(list) > 0
 	if !bySecond {
 		list = m.withLeaves(k, ranked[:min(regarded, len(ranked))])
@@ -73,6 +68,27 @@ func (m *Model) expectedOf(ctx context.Context, k *Kernel, ranked []Ranked, most
 		return place, configs, fractions
 	}
 	return e
+}
+
+// lowered returns those of a ranking that the second level ranked, and those that have their places among them for
+// another reason (AtPlaces), which it is asked about here; none if it ranked none.
+func (m *Model) lowered(ctx context.Context, k *Kernel, ranked []Ranked) []Ranked {
+	last := len(ranked)
+	for last > 0 && ranked[last-1].leaves == nil {
+		last--
+	}
+	list := slices.Clone(ranked[:last])
+	placed := slices.DeleteFunc(slices.Clone(list), func(x Ranked) bool { return x.leaves != nil })
+	placed, err := m.RankLowered(ctx, k, placed, len(placed))
+	if err != nil {
+		placed = nil
+	}
+	for i, x := range list {
+		if j := slices.IndexFunc(placed, func(o Ranked) bool { return o.Config.Equal(x.Config) }); j >= 0 {
+			list[i] = placed[j]
+		}
+	}
+	return slices.DeleteFunc(list, func(x Ranked) bool { return x.leaves == nil }) // that cannot be lowered
 }
 
 // withLeaves returns a ranking of the first level with the leaves that candidates come to.

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
 // What a search of a kernel is told begins with the ranking, and its predictions are those of the first level. Searches
@@ -94,6 +96,28 @@ func TestPriorExpects(t *testing.T) {
 		v := slices.Min(values.Values(nil))
 		if v < -1e-9 || math.Abs(mat.Trace(alike)-float64(n)) > 1e-9 || least > 0.95 {
 			t.Errorf("of %d candidates the least eigenvalue is %g, and the least alike are %g", n, v, least)
+		}
+	}
+	// What has its place for another reason is chosen from, too, by the second level; what cannot be lowered is not.
+	placed := slices.Clone(again)
+	placed = slices.Insert(placed, 1, Ranked{Config: again[lowered+5].Config, Usual: true})
+	placed = slices.Insert(placed, 4, Ranked{Config: again[lowered+9].Config, FastestOf: "another"})
+	large := slices.IndexFunc(k.ranked(), func(c schedule.Config) bool {
+		_, err := k.Variant(c)
+		return err != nil
+	})
+	placed = slices.Insert(placed, 5, Ranked{Config: k.ranked()[large]})
+	e := m.Prior(t.Context(), k, placed, 2).Expected
+	if len(e.Configs) != lowered+2 {
+		t.Fatalf("%d of %d candidates are chosen from", len(e.Configs), lowered+2)
+	}
+	for _, i := range []int{1, 4} {
+		of, err := m.RankLowered(t.Context(), k, placed[i:i+1], 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !e.Configs[i].Equal(placed[i].Config) || e.Fractions[i] != of[0].Alone || e.Alike(i, i) != 1 {
+			t.Errorf("number %d is %s, of which %g is expected, not %g", i, e.Configs[i], e.Fractions[i], of[0].Alone)
 		}
 	}
 	// What is near the fastest is ranked by the same level, and of many candidates the first.

@@ -12,7 +12,7 @@ import (
 // Expected are points that a model expects to be fast. What is measured of some corrects what is expected of the
 // others: errors of a model are alike for points that are alike to it.
 type Expected struct {
-	Points    []Point
+	Points    []Point   // in the order in which they are tried until one runs
 	Fractions []float64 // of the fastest speed, that each is expected to have
 	// Alike is how much of an error about one point is an error about another, by their places, which begin at 0: 1 of
 	// all, and 0 of nothing. All of its values together are a covariance. A place is alike to itself by 1.
@@ -45,7 +45,7 @@ func (e *Expected) Follow(first []int, try func(place int) Trial) []int {
 // correction chooses from expected points. The logarithm of a time is what is expected of it, and an error that is a
 // Gaussian process (Rasmussen and Williams 2006): one that all points share, for what the fastest speed is nobody
 // knows, and one of each, as much like those of others as Alike tells. The point of the greatest expected improvement
-// is the next (Jones, Schonlau, Welch 1998).
+// is the next (Jones, Schonlau, Welch 1998). Until one has run, nothing can be improved, and they keep their order.
 type correction struct {
 	Expected
 	*moves
@@ -208,6 +208,15 @@ func (c *correction) likely(n int) []Point {
 // gains are what the points are expected to gain; those that are taken gain less than all others.
 func (c *correction) gains() []float64 {
 	gains := make([]float64, len(c.Points))
+	if c.fastest == nil {
+		for j := range gains {
+			gains[j] = -float64(j)
+			if c.taken[j] {
+				gains[j] = math.Inf(-1)
+			}
+		}
+		return gains
+	}
 	errors, weights, factor := c.solve()
 	column, solved := mat.NewVecDense(max(1, len(c.tried)), nil), &mat.VecDense{}
 	for j := range gains {
@@ -225,10 +234,7 @@ func (c *correction) gains() []float64 {
 				variance -= mat.Dot(column, solved)
 			}
 		}
-		gains[j] = -time
-		if !math.IsInf(c.least, 1) { // something ran
-			gains[j] = improvement(c.least-leastGain, time, math.Sqrt(max(variance, 1e-9)))
-		}
+		gains[j] = improvement(c.least-leastGain, time, math.Sqrt(max(variance, 1e-9)))
 	}
 	return gains
 }

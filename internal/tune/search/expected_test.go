@@ -76,10 +76,19 @@ func TestCorrection(t *testing.T) {
 	if list := c.likely(2); len(c.tried) > 0 || len(list) > 0 {
 		t.Errorf("after the last one %v are likely, and %d were learned from", list, len(c.tried))
 	}
-	// Nothing ran, and nothing is known of times.
-	e = pair(4, .5, .4, .3, .2)
-	if got := e.Follow(nil, took(e, 0, 0, 0, 0)); !slices.Equal(got, []int{0, 1, 2, 3}) {
-		t.Errorf("of points that cannot run %v are tried", got)
+	// Until one runs they keep their order, whatever is expected of them.
+	for _, c := range []struct {
+		seconds []float64
+		want    []int
+	}{
+		{[]float64{0, 0, 0, 0, 0}, []int{0, 1, 2, 3}},
+		{[]float64{0, 0, 1 / .3, 0, 1 / .6}, []int{0, 1, 2, 4}},
+		{[]float64{1 / .2, 0, 1 / .3, 0, 1 / .6}, []int{0, 4, 1, 2}},
+	} {
+		e = pair(4, .2, .5, .3, .4, .6)
+		if got := e.Follow(nil, took(e, c.seconds...)); !slices.Equal(got, c.want) {
+			t.Errorf("of points with times %v %v are tried, not %v", c.seconds, got, c.want)
+		}
 	}
 }
 

@@ -264,61 +264,46 @@ func TestPicksAfterSearches(t *testing.T) {
 	}
 }
 
-// Where the first of a ranking is refused, the next of it are measured, up to one that runs: a run takes that plan, and
-// not what a search tries after the first.
-func TestPicksStandBy(t *testing.T) {
+// Where the first of a ranking are refused, a search follows it until one runs, and a run takes the plan of that one.
+func TestPicksRefused(t *testing.T) {
 	h := onGPU(t, "star-zy-r1", "star-zy-r2", "dense-zy-r1")
-	e := h.All[0]
-	var ranked []schedule.Config
-	old := NewLive(e)
-	old.Recorded = 1
-	old.Found(1)
-	row, err := Picks(t.Context(), PicksRequest{
-		Models: h, Kernel: e, Target: e.Target, Prior: 10, Most: judgedPicks, Row: old,
-		In: func(ctx context.Context, name string, work func(tuner.Try) error) error {
-			return work(func(trials int, priorOf tuner.PriorOf, told func(*tuner.Outcome, int) bool) error {
-				known, err := priorOf(ctx, e.Call, e.Space)
-				if err != nil {
-					return err
-				}
-				seconds := []float64{0, 2, 2, 2, 1}
-				if strings.Contains(name, "-stand-by-") {
-					seconds = []float64{0, 1.25, 1}
-					if trials != predict.StandBy || known.Expected != nil ||
-						!slices.EqualFunc(known.First, ranked[1:1+predict.StandBy], schedule.Config.Equal) {
-						t.Errorf("%d trials are made, of %v", trials, known.First)
+	for _, c := range []struct {
+		seconds []float64
+		ranked  int
+		first   float64
+	}{{[]float64{0, 0, 2, 2, 1}, 3, 0.5}, {[]float64{0, 0, 0, 0, 1}, 5, 0}, {[]float64{1.25, 0, 2, 1, 1}, 1, 0.8}} {
+		e := h.All[0]
+		old := NewLive(e)
+		old.Recorded = 1
+		old.Found(1)
+		row, err := Picks(t.Context(), PicksRequest{
+			Models: h, Kernel: e, Target: e.Target, Prior: 10, Most: judgedPicks, Row: old,
+			In: func(ctx context.Context, name string, work func(tuner.Try) error) error {
+				return work(func(trials int, priorOf tuner.PriorOf, told func(*tuner.Outcome, int) bool) error {
+					for i, s := range c.seconds {
+						o := &tuner.Outcome{Verdict: verdict.OK, Seconds: s}
+						if s == 0 {
+							o.Verdict = verdict.Crash
+						}
+						if told(o, i+1) != (i == judgedPicks-1) {
+							t.Errorf("%s ends after %d trials", name, i+1)
+						}
 					}
-				} else {
-					ranked = known.Candidates
-				}
-				ended := 0
-				for i, s := range seconds {
-					o := &tuner.Outcome{Verdict: verdict.OK, Seconds: s}
-					if s == 0 {
-						o.Verdict = verdict.Crash
-					}
-					if told(o, i+1) && ended == 0 {
-						ended = i + 1
-					}
-				}
-				if want := map[bool]int{true: 2, false: judgedPicks}[len(seconds) == 3]; ended != want {
-					t.Errorf("%s ends after %d trials", name, ended)
-				}
-				return nil
-			})
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range Splits[:2] {
-		p := row.Of(s.Name)
-		if p == nil || !slices.Equal(p.Seconds, []float64{0, 2, 2, 2, 1}) ||
-			!slices.Equal(p.StandBy, []float64{0, 1.25}) {
-			t.Fatalf("without a %s: %+v", s.Name, p)
+					return nil
+				})
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
-		if got := row.first(p); got != 0.8 {
-			t.Errorf("a run without a %s has %g of the best", s.Name, got)
+		for _, s := range Splits[:2] {
+			p := row.Of(s.Name)
+			if p == nil || !slices.Equal(p.Seconds, c.seconds) || p.Ranked != c.ranked {
+				t.Fatalf("without a %s: %+v", s.Name, p)
+			}
+			if got := row.first(p); got != c.first {
+				t.Errorf("a run without a %s has %g of the best, not %g", s.Name, got, c.first)
+			}
 		}
 	}
 }

@@ -38,9 +38,6 @@ type LivePicks struct {
 	// Ranked is how many of these are the first of the ranking. What was measured of them led to the others. It is 0 in
 	// rows of before it did: all are of the ranking there.
 	Ranked int `json:"ranked,omitempty"`
-	// StandBy are the seconds of the next of the ranking, up to one that ran, where the first could not. A run takes
-	// the plan of that one.
-	StandBy []float64 `json:"stand_by,omitempty"`
 }
 
 // unfinished reports whether there are fewer picks than are judged, or none of them is near the best, though a search
@@ -218,14 +215,11 @@ func (l *Live) share(seconds float64) float64 {
 	return l.Best / seconds
 }
 
-// first is what a run with a model's plan has of the best: that of the first pick, or of the next where one is refused.
+// first is what a run with a model's plan has of the best: that of the first pick, or of the next where one is refused,
+// as a search follows a ranking until one runs.
 func (l *Live) first(p *LivePicks) float64 {
-	seconds := p.Seconds
-	if len(p.StandBy) > 0 {
-		seconds = append([]float64{0}, p.StandBy...)
-	}
 	var shares []float64
-	for _, s := range seconds {
+	for _, s := range p.Seconds {
 		shares = append(shares, l.share(s))
 	}
 	return predict.FirstToRun(shares)

@@ -172,14 +172,13 @@ func (p *picks) pick(ctx context.Context, split string) (enough bool, err error)
 	if ranked := p.ranked[split]; len(ranked) > 0 {
 		x.Candidates, x.Config, x.Predicted = len(ranked), ranked[0].Config.String(), ranked[0].Fraction
 	}
-	x.Ranked = min(p.Prior, predict.Leading, len(x.Seconds))
+	x.Ranked = len(x.Seconds) // until one runs
+	if i := slices.IndexFunc(x.Seconds, func(s float64) bool { return s > 0 }); i >= 0 {
+		x.Ranked = min(x.Ranked, max(predict.Leading, i+1))
+	}
+	x.Ranked = min(x.Ranked, p.Prior)
 	if p.models[split].Second != nil {
 		x.Lowered = predict.LoweredCandidates
-	}
-	if len(x.Seconds) > 0 && x.Seconds[0] == 0 {
-		if x.StandBy, err = p.standBy(ctx, split); err != nil {
-			return false, err
-		}
 	}
 	if old := p.row.Of(split); old != nil {
 		*old = x
@@ -187,25 +186,6 @@ func (p *picks) pick(ctx context.Context, split string) (enough bool, err error)
 		p.row.Picks = append(p.row.Picks, x)
 	}
 	return enough, nil
-}
-
-// standBy measures what a run takes where the first of a ranking is refused.
-func (p *picks) standBy(ctx context.Context, split string) (seconds []float64, err error) {
-	next := predict.Configs(p.ranked[split], 1+predict.StandBy)[1:]
-	if len(next) == 0 {
-		return nil, nil
-	}
-	err = p.In(ctx, p.name("stand-by-"+split), func(try tuner.Try) error {
-		return try(len(next), only(next), func(o *tuner.Outcome, _ int) bool {
-			s := secondsOf(o)
-			p.row.Found(s)
-			if len(seconds) == 0 || seconds[len(seconds)-1] == 0 { // what was under way came too late
-				seconds = append(seconds, s)
-			}
-			return s > 0
-		})
-	})
-	return seconds, err
 }
 
 // search searches the kernel as a user would, beginning with some configurations of a model that has not learned from
