@@ -50,6 +50,7 @@ type correction struct {
 	Expected
 	*moves
 	left    int
+	given   int            // points at the beginning; neighbours follow them
 	places  []int          // of the points, for Alike
 	at      map[string]int // place of a point, by its key
 	taken   []bool
@@ -71,6 +72,7 @@ const (
 	refusedError = 0.5  // that a point counts with which could not run, over the mean of the others
 	leastGain    = 0.05 // improvements begin there: smaller ones are not what the first points are for
 	leastShare   = 0.02 // less is not expected of any
+	nearFirst    = 4    // after so many, every other one is no neighbour
 )
 
 // newCorrection chooses from the expected points of a problem, but for those that come first. Trials that are known are
@@ -80,6 +82,7 @@ func newCorrection(p *Problem, first []Point) *correction {
 		trials: map[string]Trial{}, around: map[string]bool{}}
 	c.Points, c.Fractions = nil, nil
 	c.add(0, p.Expected.Points, p.Expected.Fractions)
+	c.given = len(c.Points)
 	if p.Space != nil {
 		c.moves = newMoves(p.Space)
 	}
@@ -191,13 +194,22 @@ func (c *correction) next() (Point, bool) {
 }
 
 // likely returns the n points of the greatest expected improvement, the greatest first, and fewer where fewer are left.
+// Where the neighbours of what is fastest so far are all slow, they would be chosen for long, each a little faster than
+// the one before. So every other of the later ones is of those that were expected at the beginning.
 func (c *correction) likely(n int) []Point {
 	var list []Point
 	n = min(n, c.left, len(c.Points))
 	if n < 1 {
 		return nil
 	}
-	for _, i := range descending(c.gains())[:n] {
+	order := descending(c.gains())
+	if chosen := c.Most - c.left; chosen >= nearFirst && chosen%2 == 1 {
+		if k := slices.IndexFunc(order, func(i int) bool { return i < c.given && !c.taken[i] }); k > 0 {
+			given := order[k]
+			order = slices.Insert(slices.Delete(order, k, k+1), 0, given)
+		}
+	}
+	for _, i := range order[:n] {
 		if !c.taken[i] {
 			list = append(list, slices.Clone(c.Points[i]))
 		}

@@ -197,3 +197,58 @@ func TestNearbyTheUnexpected(t *testing.T) {
 		}
 	}
 }
+
+// Neighbours that are all expected to be fast are chosen one after the other at first; then every other point is of
+// those that were expected at the beginning, the best of them first, and a search that goes on keeps to that.
+func TestNearbyTakesTurns(t *testing.T) {
+	s := terrain()
+	rng := rand.New(rand.NewPCG(5, 2))
+	var points []Point
+	for len(points) < 8 {
+		if p := s.Draw(rng); !slices.ContainsFunc(points, func(q Point) bool { return slices.Equal(p, q) }) {
+			points = append(points, p)
+		}
+	}
+	given := func(p Point) int { return slices.IndexFunc(points, func(q Point) bool { return slices.Equal(p, q) }) }
+	begin := func(known []Trial) Strategy {
+		e := &Expected{Points: points, Fractions: []float64{.5, .43, .44, .49, .45, .46, .47, .48}, Most: 11}
+		e.Alike = func(i, j int) float64 {
+			if i == j {
+				return 1
+			}
+			return .5
+		}
+		asked := len(points)
+		e.Nearby = func(list []Point) (int, []Point, []float64) {
+			place, fractions := asked, make([]float64, len(list))
+			for i := range fractions {
+				fractions[i] = .9
+			}
+			asked += len(list)
+			return place, list, fractions
+		}
+		a, err := New("random", Problem{Space: s, Seed: 3, First: points[:1], Known: known, Expected: e})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	a := begin(nil)
+	var trials []Trial
+	want := []int{0, -1, -1, -1, -1, -1, 3, -1, 7, -1, 6, -1}
+	for n, i := range want {
+		p := a.Ask(1)
+		if len(p) != 1 || given(p[0]) != i {
+			t.Fatalf("%v is number %d, which is number %d of those that were expected, not %d", p, n, given(p[0]), i)
+		}
+		if q := begin(trials).Ask(1); n > 0 && (len(q) != 1 || !slices.Equal(q[0], p[0])) {
+			t.Fatalf("a search that goes on asks for %v, not for %v", q, p[0])
+		}
+		x := Trial{Point: p[0], Verdict: verdict.OK, Seconds: 1 / .9, Cost: 1}
+		if i >= 0 {
+			x.Seconds = 1 / .5
+		}
+		trials = append(trials, x)
+		a.Tell(x)
+	}
+}
