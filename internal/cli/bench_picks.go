@@ -22,7 +22,7 @@ type benchPicks struct {
 	Record       string   `required:"" help:"The folder for recordings of what is measured, so that models may learn from it later." placeholder:"DIR"`
 	Program      []string `help:"Only the kernels of these programs." placeholder:"NAME"`
 	Search       int      `help:"Also search each kernel with so many trials, without and with a prior." placeholder:"TRIALS"`
-	Prior        int      `default:"20" help:"Configurations of a model that searches begin with. Default: 20." placeholder:"N"`
+	Prior        int      `default:"${prior}" help:"Configurations of a model that searches begin with. Default: ${prior}." placeholder:"N"`
 	Most         int      `default:"50" help:"Where none of a model's first five picks is near the best, a search goes on up to so many trials, these five among them. Default: 50." placeholder:"N"`
 	Again        bool     `help:"Measure the picks of rows of other commits anew, before those of kernels without rows. What was the fastest of a kernel stays."`
 	From         string   `help:"The device whose recordings are learned from: a part of its name. Default: the one that is measured on, and on processors all of them." placeholder:"NAME"`

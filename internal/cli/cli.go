@@ -7,18 +7,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/gridloom/gridloom/internal/compile/diag"
 	"io"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/alecthomas/kong"
 
+	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/run/device/opencl/oclgrind"
 	"github.com/gridloom/gridloom/internal/run/worker"
 	"github.com/gridloom/gridloom/internal/tune/eval/bench"
+	"github.com/gridloom/gridloom/internal/tune/predict"
 )
 
 // app is what every command has at hand.
@@ -135,7 +137,10 @@ func (a *app) grammar(cmds *commands) (*kong.Kong, error) {
 		kong.Writers(a.stdout, a.stderr),
 		kong.Exit(func(code int) { panic(parsed(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 90}),
-		kong.Vars{"machines": strings.Join(machine.Names(), ", "), "maps": strings.Join(colourMaps(), ", ")},
+		kong.Vars{
+			"machines": strings.Join(machine.Names(), ", "), "maps": strings.Join(colourMaps(), ", "),
+			"prior": strconv.Itoa(predict.AutoPrior),
+		},
 		kong.ExplicitGroups([]kong.Group{
 			{Key: "pictures", Title: "Pictures (.png outputs):"},
 			{Key: "device", Title: "Device:"},

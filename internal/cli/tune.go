@@ -29,7 +29,7 @@ type tuneCmd struct {
 	Depth    int           `help:"Try at most so many iterations of a time loop in one kernel; 1 tries none, nor one for all statements of an iteration. Default: as many as gain something." placeholder:"N"`
 	Deep     bool          `help:"Print what came of each number of iterations in a kernel, and why no other was tried."`
 	Seed     *uint64       `help:"Make other random choices. Default: 1." placeholder:"N"`
-	Prior    *int          `help:"Begin with so many configurations of each kernel that a model of the device expects to be fast, if one comes with gridloom; 0 for none. Default: 10 with auto." placeholder:"N"`
+	Prior    *int          `help:"Begin with so many configurations of each kernel that a model of the device expects to be fast, if one comes with gridloom; 0 for none. Default: ${prior} with auto." placeholder:"N"`
 	Model    string        `help:"The model of the device, as gridloom learn writes it: the search begins with what it expects to be fast. Default: the one that comes with gridloom." placeholder:"FILE"`
 	NoHints  bool          `name:"no-hints" help:"Profile nothing within the search, and follow no hints."`
 	Profile  bool          `help:"At the end profile the best plan, and time the plans that hints suggest: predicted gains beside measured ones."`
