@@ -213,6 +213,12 @@ func TestPicksAfterSearches(t *testing.T) {
 					}
 					return nil
 				}
+				if strings.HasSuffix(name, "-usual") {
+					if trials != 1 || len(known.First) != 1 || !known.First[0].Equal(e.Usual) {
+						t.Errorf("%d trials of %v are made of the usual plan", trials, known.First)
+					}
+					return nil
+				}
 				if known.Predict == nil || !known.Candidates[0].Equal(known.First[0]) ||
 					len(known.First) != predict.Leading || known.Expected.Most != prior-predict.Leading {
 					t.Errorf("a search does not know the ranking: %+v", known)
@@ -243,13 +249,14 @@ func TestPicksAfterSearches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, ending := range []string{"-auto", "-prior", "-recorded", "-picks-stencil", "-picks-pattern"} {
-		if len(names) != 5 || !strings.HasSuffix(names[i], ending) {
+	for i, ending := range []string{"-auto", "-prior", "-recorded", "-usual", "-picks-stencil",
+		"-picks-pattern"} {
+		if len(names) != 6 || !strings.HasSuffix(names[i], ending) {
 			t.Fatalf("%v", names)
 		}
 	}
-	if row.Best != 0.5 || row.Recorded != 0.55 || len(row.Searches) != 2 || row.Searches[0].Trials != 3 ||
-		row.Searches[1].Trials != predict.Leading {
+	if row.Best != 0.5 || row.Recorded != 0.55 || row.Usual != 0.55 || len(row.Searches) != 2 ||
+		row.Searches[0].Trials != 3 || row.Searches[1].Trials != predict.Leading {
 		t.Errorf("%+v", row)
 	}
 	for _, s := range Splits[:2] { // synthetic kernels are not left out as a suite
@@ -274,7 +281,7 @@ func TestPicksRefused(t *testing.T) {
 	}{{[]float64{0, 0, 2, 2, 1}, 3, 0.5}, {[]float64{0, 0, 0, 0, 1}, 5, 0}, {[]float64{1.25, 0, 2, 1, 1}, 1, 0.8}} {
 		e := h.All[0]
 		old := NewLive(e)
-		old.Recorded = 1
+		old.Recorded, old.Usual = 1, 1
 		old.Found(1)
 		row, err := Picks(t.Context(), PicksRequest{
 			Models: h, Kernel: e, Target: e.Target, Prior: 10, Most: judgedPicks, Row: old,
@@ -316,7 +323,7 @@ func TestPicksGoOn(t *testing.T) {
 	e := h.All[0]
 	old := func(stencil ...float64) *Live {
 		l := NewLive(e)
-		l.Recorded = 1
+		l.Recorded, l.Usual = 1, 2
 		l.Found(1)
 		for split, seconds := range map[string][]float64{"stencil": stencil, "gone": {3, 3, 3, 3, 3}} {
 			if len(seconds) > 0 {
@@ -333,7 +340,7 @@ func TestPicksGoOn(t *testing.T) {
 		names          string
 		first, pattern float64 // of the stencil's picks, and of the pattern's
 	}{
-		{"new", NewLive(e), 1, "recorded stencil pattern", 1, 1},
+		{"new", NewLive(e), 1, "recorded usual stencil pattern", 1, 1},
 		{"a row that is finished", old(1, 2, 2, 2, 2), 1, "pattern", 1, 1},
 		{"a row of too few picks", old(1, 2), 1, "stencil pattern", 1, 1},
 		{"a row of slow picks", old(2, 2, 2, 2, 2), 1, "stencil pattern", 1, 1},

@@ -3,6 +3,7 @@ package learning
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/gridloom/gridloom/internal/tune/eval/bench"
@@ -19,7 +20,10 @@ type Live struct {
 	// Recorded are seconds of the fastest of the recordings, measured anew beside the picks.
 	Recorded float64 `json:"recorded_seconds"`
 	// Best are seconds of the fastest that was ever measured: the oracle.
-	Best     float64      `json:"best_seconds"`
+	Best float64 `json:"best_seconds"`
+	// Usual are seconds of the usual plan, which a guard measures beside picks; 0 if that was not measured, or did not
+	// run.
+	Usual    float64      `json:"usual_seconds,omitempty"`
 	Picks    []LivePicks  `json:"picks"`
 	Searches []LiveSearch `json:"searches,omitempty"`
 	Device   string       `json:"device"`
@@ -262,7 +266,16 @@ func (l *Live) After(s *LiveSearch, trials int) float64 {
 // MostTrials are the picks and trials that are worth measuring: no more are counted.
 const MostTrials = mostRuns
 
-// liveMetrics are what is judged of live picks.
+// ofFive is what the best of a model's first five picks has of the best.
+func (l *Live) ofFive(p *LivePicks) float64 {
+	best := 0.0
+	for _, s := range p.Seconds[:min(judgedPicks, len(p.Seconds))] {
+		best = max(best, l.share(s))
+	}
+	return best
+}
+
+// liveMetrics are what is judged of live picks. What is not known of a kernel is not a number.
 var liveMetrics = []struct {
 	name      string
 	geometric bool
@@ -276,12 +289,12 @@ var liveMetrics = []struct {
 		}
 		return 0
 	}},
-	{"best of 5", true, false, func(l *Live, p *LivePicks) float64 {
-		best := 0.0
-		for _, s := range p.Seconds[:min(judgedPicks, len(p.Seconds))] {
-			best = max(best, l.share(s))
+	{"best of 5", true, false, (*Live).ofFive},
+	{"with a guard", true, false, func(l *Live, p *LivePicks) float64 {
+		if l.Usual == 0 {
+			return math.NaN()
 		}
-		return best
+		return max(l.ofFive(p), l.share(l.Usual))
 	}},
 	{"runs to 90 %", false, true, func(l *Live, p *LivePicks) float64 { return float64(l.Runs(p)) }},
 }
@@ -316,8 +329,9 @@ func SumUpLive(list []*Live, h *HeldOut, told *predict.Model, commit string) ([]
 				if p == nil || len(p.Seconds) == 0 {
 					continue
 				}
-				values = append(values, scale(m.of(l, p), m.geometric))
-				groups = append(groups, stencil(l))
+				if v := m.of(l, p); !math.IsNaN(v) {
+					values, groups = append(values, scale(v, m.geometric)), append(groups, stencil(l))
+				}
 			}
 			if len(values) == 0 {
 				continue

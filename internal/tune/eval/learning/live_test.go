@@ -68,6 +68,7 @@ func TestSumUpLive(t *testing.T) {
 		h.All = append(h.All, e)
 	}
 	rows := []*Live{live("a", 1), live("b", 4, 2, 2, 2, 2, 1), live("c", 0, 2, 1)}
+	rows[0].Usual, rows[1].Usual = 4, 1.25 // of c it was not measured
 	told := &predict.Model{}
 	told.SetPrograms(h.All)
 	told.Picks = []predict.Pick{{Fraction: 0.4}}
@@ -85,6 +86,7 @@ func TestSumUpLive(t *testing.T) {
 	for name, want := range map[string]float64{
 		"live boosted first pick":                   math.Sqrt(math.Sqrt(1*0.25) * 0.5),
 		"live boosted best of 5":                    math.Sqrt(math.Sqrt(1*0.5) * 1),
+		"live boosted with a guard":                 math.Sqrt(1 * 0.8),
 		"live boosted runs to 90 %":                 (3.5 + 3) / 2,
 		"live boosted first pick can run":           0.5,
 		"live boosted in the interval that is told": 0.75, // a and c, of two stencils, and not b
@@ -99,6 +101,9 @@ func TestSumUpLive(t *testing.T) {
 		}
 	}
 	if r := of["live boosted runs to 90 %"]; r.Groups != 2 || r.Kernels != 3 || r.Worst != 6 || r.Median != 3 {
+		t.Errorf("%+v", r)
+	}
+	if r := of["live boosted with a guard"]; r.Groups != 1 || r.Kernels != 2 || r.Worst != 0.8 {
 		t.Errorf("%+v", r)
 	}
 	h.All[0].DeviceName = "E" // one of several processors

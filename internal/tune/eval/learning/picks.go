@@ -28,7 +28,7 @@ type PicksRequest struct {
 }
 
 // Each model picks as many as are judged, and more where none of these is near the best. The fastest of the recordings
-// are measured beside them.
+// and the usual plan are measured beside them.
 const (
 	judgedPicks  = 5
 	againAsBests = 3
@@ -55,8 +55,15 @@ func Picks(ctx context.Context, r PicksRequest) (*Live, error) {
 			}
 		}
 	}
+	var err error
 	if p.row.Recorded == 0 {
-		if err := p.measureRecorded(ctx); err != nil {
+		if p.row.Recorded, err = p.fastest(ctx, "recorded", p.Kernel.Fastest(againAsBests)); err != nil {
+			return nil, err
+		}
+	}
+	usual := p.Kernel.Usual
+	if p.row.Usual == 0 && usual.Family != "" && p.Kernel.Space.Check(usual) == nil {
+		if p.row.Usual, err = p.fastest(ctx, "usual", []schedule.Config{usual}); err != nil {
 			return nil, err
 		}
 	}
@@ -128,19 +135,19 @@ func only(list []schedule.Config) tuner.PriorOf {
 	}
 }
 
-// measureRecorded measures the fastest of the recordings anew.
-func (p *picks) measureRecorded(ctx context.Context) error {
-	again := p.Kernel.Fastest(againAsBests)
-	return p.In(ctx, p.name("recorded"), func(try tuner.Try) error {
-		return try(len(again), only(again), func(o *tuner.Outcome, _ int) bool {
+// fastest measures some configurations, and returns the least of their times; 0 if none could run.
+func (p *picks) fastest(ctx context.Context, name string, list []schedule.Config) (least float64, err error) {
+	err = p.In(ctx, p.name(name), func(try tuner.Try) error {
+		return try(len(list), only(list), func(o *tuner.Outcome, _ int) bool {
 			s := secondsOf(o)
 			p.row.Found(s)
-			if s > 0 && (p.row.Recorded == 0 || s < p.row.Recorded) {
-				p.row.Recorded = s
+			if s > 0 && (least == 0 || s < least) {
+				least = s
 			}
 			return false
 		})
 	})
+	return least, err
 }
 
 // secondsOf is the time of what was tried; 0 if it could not run.
