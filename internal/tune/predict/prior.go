@@ -88,7 +88,7 @@ func (m *Model) lowered(ctx context.Context, k *Kernel, ranked []Ranked) []Ranke
 			list[i] = placed[j]
 		}
 	}
-	return slices.DeleteFunc(list, func(x Ranked) bool { return x.leaves == nil }) // that cannot be lowered
+	return slices.DeleteFunc(list, func(x Ranked) bool { return x.leaves == nil }) // those cannot be lowered
 }
 
 // withLeaves returns a ranking of the first level with the leaves that candidates come to.
