@@ -220,20 +220,15 @@ func (c *correction) likely(n int) []Point {
 // gains are what the points are expected to gain; those that are taken gain less than all others.
 func (c *correction) gains() []float64 {
 	gains := make([]float64, len(c.Points))
-	if c.fastest == nil {
-		for j := range gains {
-			gains[j] = -float64(j)
-			if c.taken[j] {
-				gains[j] = math.Inf(-1)
-			}
-		}
-		return gains
-	}
 	errors, weights, factor := c.solve()
 	column, solved := mat.NewVecDense(max(1, len(c.tried)), nil), &mat.VecDense{}
 	for j := range gains {
 		if c.taken[j] {
 			gains[j] = math.Inf(-1)
+			continue
+		}
+		if c.fastest == nil {
+			gains[j] = -float64(j)
 			continue
 		}
 		time, variance := c.expected(j)+errors, ownErrors*ownErrors+sharedErrors*sharedErrors

@@ -179,11 +179,11 @@ func (p *picks) pick(ctx context.Context, split string) (enough bool, err error)
 	if ranked := p.ranked[split]; len(ranked) > 0 {
 		x.Candidates, x.Config, x.Predicted = len(ranked), ranked[0].Config.String(), ranked[0].Fraction
 	}
-	x.Ranked = len(x.Seconds) // until one runs
-	if i := slices.IndexFunc(x.Seconds, func(s float64) bool { return s > 0 }); i >= 0 {
-		x.Ranked = min(x.Ranked, max(predict.Leading, i+1))
+	until := slices.IndexFunc(x.Seconds, func(s float64) bool { return s > 0 }) // one ran
+	if until < 0 {
+		until = len(x.Seconds)
 	}
-	x.Ranked = min(x.Ranked, p.Prior)
+	x.Ranked = min(max(predict.Leading, until+1), p.Prior, len(x.Seconds))
 	if p.models[split].Second != nil {
 		x.Lowered = predict.LoweredCandidates
 	}
