@@ -127,8 +127,8 @@ func (c *emitCmd) predict(a *app, src *diag.Source, r *engine.EmitRequest) error
 		fmt.Fprintf(a.stderr, "note: %s\n", localsText(p.Locals))
 	}
 	if p.Kernels > 0 {
-		fmt.Fprintf(a.stderr, "note: nothing was measured: such plans have %s%s\n", expectationText(p.Expected),
-			learnedOnText(p.LearnedOn))
+		fmt.Fprintf(a.stderr, "note: nothing was measured: such plans have %s%s\n",
+			expectationText(p.Expected, p.Far > 0), learnedOnText(p.LearnedOn))
 	}
 	if p.Far > 0 {
 		fmt.Fprintf(a.stderr, "note: %s\n", farText(p))

@@ -27,6 +27,7 @@ type job struct {
 	state   *checkpoint
 	meter   *meter
 	noted   []string
+	expects *engine.Prediction // nil if no model was asked
 }
 
 // takeVersion has the job be of the version of a source that its plan names, if it names one. It returns the source
@@ -166,7 +167,10 @@ func (j *job) execute(s *summary) error {
 		return err
 	}
 	defer r.Close()
-	s.Kernels, s.Plan = r.Kernels, j.PlanText()
+	s.Kernels, s.Plan, s.Expects = r.Kernels, j.PlanText(), j.expects
+	if s.Plan != "" {
+		s.Origin = j.Origin.String()
+	}
 	at := int64(0)
 	if j.Resume == "" {
 		err = initialise(r, j.Bound, j.ins)
@@ -315,6 +319,7 @@ func (j *job) predict() error {
 	if p == nil || err != nil {
 		return err
 	}
+	j.expects = p
 	measured := ""
 	if most := j.guarded(p); most > 0 {
 		if measured, err = j.guard(most); err != nil {
@@ -339,7 +344,7 @@ func (j *job) predict() error {
 		return nil
 	case p.Kernels > 0:
 		j.note(fmt.Sprintf("nothing was measured: such plans have %s%s; gridloom tune finds the fastest",
-			expectationText(p.Expected), learnedOnText(p.LearnedOn)))
+			expectationText(p.Expected, p.Far > 0), learnedOnText(p.LearnedOn)))
 	}
 	if p.Locals.Fuse() {
 		j.note(localsText(p.Locals))
@@ -383,6 +388,7 @@ func (j *job) guard(most int) (string, error) {
 		j.note(fmt.Sprintf("the predictions could not be measured: %v", err))
 		return "", nil
 	}
+	j.expects.Measured = t.Trials
 	return fmt.Sprintf("it is the fastest of %s and of the usual plan, measured in %.1f s",
 		count(t.Trials, "prediction"), t.Seconds), nil
 }

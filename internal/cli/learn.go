@@ -90,6 +90,6 @@ func (c *learnCmd) Run(a *app) error {
 	if m.Changed > 0 {
 		a.row("%s left out: today's compiler makes other kernels of them", quantity.Count(m.Changed, "trial"))
 	}
-	a.row("first picks for stencils that were left out have %s", expectationText(e))
+	a.row("first picks for stencils that were left out have %s", expectationText(e, false))
 	return nil
 }

@@ -44,6 +44,9 @@ func (c *predictCmd) Run(a *app) error {
 	if c.Top < 1 {
 		return usage("--top %d: at least one configuration is shown", c.Top)
 	}
+	if c.Depths && c.Model != "" {
+		return usage("--model %s: depths are predicted by the cost model, and by no other", c.Model)
+	}
 	if c.Lower < 0 {
 		return usage("--lower %d: a number of candidates is 0 or more", c.Lower)
 	}
@@ -67,7 +70,12 @@ func (c *predictCmd) Run(a *app) error {
 	if c.JSON {
 		return a.printJSON(list)
 	}
-	if len(list) > 0 && list[0].Locals != nil {
+	if len(list) == 0 {
+		a.row("there is nothing to rank: no kernel of the program has a choice")
+		return nil
+	}
+	a.row("for %s, by %s", list[0].Device, list[0].Model)
+	if list[0].Locals != nil {
 		a.row("%s", localsText(list[0].Locals))
 	}
 	for i := range list {
@@ -103,7 +111,7 @@ func printPredicted(a *app, p *engine.Predicted) {
 	if p.Far {
 		a.row("  warning: it is unlike all that the model has learned from; gridloom tune measures")
 	}
-	a.row("  first picks like this one have %s%s", expectationText(p.Expected), learnedOnText(p.LearnedOn))
+	a.row("  first picks like this one have %s%s", expectationText(p.Expected, p.Far), learnedOnText(p.LearnedOn))
 }
 
 // farText words that kernels are unlike all that a model has learned from.
@@ -125,9 +133,14 @@ func localsText(p *tuner.PredictedLocals) string {
 		ways[0], quantity.Time(seconds[0]), quantity.Time(seconds[1]), ways[1])
 }
 
-// expectationText words an expected fraction.
-func expectationText(e predict.Expectation) string {
-	return fmt.Sprintf("%.2f of the best speed, 90 %% of them %.2f or more", e.Mean, e.Low)
+// expectationText words an expected fraction. Of a program that is far from all it is what the furthest of those that
+// were left out came to.
+func expectationText(e predict.Expectation, far bool) string {
+	text := fmt.Sprintf("%.2f of the best speed, 90 %% of them %.2f or more", e.Mean, e.Low)
+	if far {
+		text += " (where programs were the furthest from what was learned from; this one is further, and may have less)"
+	}
+	return text
 }
 
 // learnedOnText words that a model has not seen this machine; "" if it has.

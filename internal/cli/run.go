@@ -109,6 +109,11 @@ func (c *runCmd) consistent() error {
 			hintf("check without --resume first")
 	case c.Guard != nil && (*c.Guard < 0 || *c.Guard > engine.MostGuarded):
 		return usage("--guard %d: it is from 0 to %d", *c.Guard, engine.MostGuarded)
+	case c.Guard != nil && *c.Guard > 0 && (c.Plan != "" || c.NoModel):
+		return usage("--guard %d: nothing is predicted that could be measured", *c.Guard).
+			hintf("leave out --plan and --no-model, or --guard")
+	case c.Model != "" && c.Plan != "":
+		return usage("--model %s: nothing is predicted where --plan names the plan", c.Model)
 	case c.Check && c.targetFlags.Device == "ref":
 		return usage("--check compares a device with the reference executor, and --device ref is that")
 	}

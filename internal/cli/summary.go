@@ -20,6 +20,8 @@ type summary struct {
 	Device  string               `json:"device"`
 	FP      string               `json:"fp"`
 	Plan    string               `json:"plan,omitempty"` // of all kernels
+	Origin  string               `json:"plan_origin,omitempty"`
+	Expects *engine.Prediction   `json:"prediction,omitempty"` // of a plan that a model has chosen
 	Sizes   map[string]int64     `json:"sizes"`
 	Kernels []engine.KernelUse   `json:"kernels,omitempty"`
 	Check   *engine.Verification `json:"check,omitempty"`

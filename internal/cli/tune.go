@@ -127,7 +127,7 @@ func (c *tuneCmd) Run(a *app) error {
 	r := engine.TuneRequest{
 		Options: o, Device: d, Store: kept, Anew: c.Anew, Continue: c.Resume,
 		SeedGiven: c.Seed != nil, Source: src.Text, File: src.Name, NoHints: c.NoHints,
-		Prior: c.prior(), Model: c.Model, Commit: revision(),
+		Prior: c.prior(), PriorGiven: c.Prior != nil, Model: c.Model, Commit: revision(),
 	}
 	if r.Restrictions, err = c.restrictions(); err != nil {
 		return err

@@ -40,7 +40,7 @@ func writeTuning(dir string, src *diag.Source, r engine.LibraryRequest, p *profi
 		Result: *r.Tuned.Result, File: filepath.Base(src.Name), Source: src.Text,
 		Session: s.ID, Limits: s.Budget.String(),
 		Space: s.Space.String(), Set: r.Set, Version: Version, Commit: revision(), Library: []report.Variant{},
-		Profile: p, Predicted: r.Tuned.Predicted,
+		Profile: p, Predicted: r.Tuned.Predicted, Prior: r.Tuned.Prior,
 	}
 	files, variants, err := engine.Library(r)
 	if err != nil {

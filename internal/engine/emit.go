@@ -89,7 +89,7 @@ func (r *EmitRequest) Predict(ctx context.Context, at *ir.Binding, t *target.Tar
 		return nil, err
 	}
 	if m == nil {
-		return nil, noModel("machine " + t.Machine.Name)
+		return nil, noModel("machine "+t.Machine.Name, t)
 	}
 	var any schedule.Plan
 	if t.Kind() == lower.GPU { // kernels for processors always take any size

@@ -29,6 +29,11 @@ const (
 	Fallback                   // tried after another one has failed
 )
 
+// String names it.
+func (o PlanOrigin) String() string {
+	return [...]string{"usual", "chosen", "store", "model", "fallback"}[o]
+}
+
 // Job is a bound program on a device, with a plan. Its program has the device's
 // arithmetic.
 type Job struct {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"slices"
 	"time"
@@ -31,6 +32,8 @@ type PredictRequest struct {
 
 // Predicted is what a model expects of a kernel.
 type Predicted struct {
+	Device     string              `json:"device"`
+	Model      predict.About       `json:"model"`
 	Kernel     string              `json:"kernel"`
 	Candidates int                 `json:"candidates"`
 	Top        []PredictedConfig   `json:"top"`
@@ -80,8 +83,8 @@ func deviceOf(t *target.Target) session.Device {
 	return d
 }
 
-// ModelFor returns a model from a file, or the one of a device that comes with Gridloom; nil if there is none.
-func ModelFor(t *target.Target, path string) (*predict.Model, error) {
+// modelFor returns a model from a file, or the one of a device that comes with Gridloom; nil if there is none.
+func modelFor(t *target.Target, path string) (*predict.Model, error) {
 	if path == "" {
 		d := deviceOf(t)
 		return predict.Builtin(&d)
@@ -98,15 +101,15 @@ func ModelFor(t *target.Target, path string) (*predict.Model, error) {
 	return m, nil
 }
 
-// modelOn returns a model as ModelFor does, and refuses one that is not of the target: what it has learned there says
+// modelOn returns a model as modelFor does, and refuses one that is not of the target: what it has learned there says
 // little of kernels here.
 func modelOn(t *target.Target, path string) (*predict.Model, error) {
-	m, err := ModelFor(t, path)
+	m, err := modelFor(t, path)
 	if m == nil || err != nil || path == "" {
 		return m, err
 	}
 	if d := deviceOf(t); !m.For(&d) {
-		return nil, requestf("model "+path, "it is of %s (%s), and this is %s (%s)", m.Device, m.API, d.Name, d.API).
+		return nil, requestf("model "+path, "it is of %s (%s), and this is %s", m.Device, m.API, nameOf(t)).
 			hintf("gridloom learn --device makes one of what was measured here")
 	}
 	return m, nil
@@ -174,7 +177,7 @@ func byModel(ctx context.Context, m *predict.Model, b *ir.Binding, t *target.Tar
 	if err != nil || len(kernels) == 0 {
 		return nil, nil, err
 	}
-	out := &Prediction{LearnedOn: elsewhere(m, t)}
+	out := &Prediction{Model: m.About(), LearnedOn: elsewhere(m, t)}
 	plans := []schedule.Plan{plan}
 	for _, k := range kernels {
 		if _, far := m.Nearest(k, 1); far {
@@ -215,13 +218,17 @@ func byModel(ctx context.Context, m *predict.Model, b *ir.Binding, t *target.Tar
 
 // Prediction is what is expected of a plan that a model has chosen.
 type Prediction struct {
-	Kernels  int                    // whose configurations it has chosen
-	Locals   *tuner.PredictedLocals // by the cost model; nil if there was nothing to choose
-	Far      int                    // that are unlike all that the model has learned from
-	Kept     int                    // of these, that have their usual configurations for it
-	Expected predict.Expectation    // of the kernel that may lose most, where Kernels is not 0
+	Model   predict.About          `json:"model"`
+	Kernels int                    `json:"kernels"`               // whose configurations it has chosen
+	Locals  *tuner.PredictedLocals `json:"local_grids,omitempty"` // by the cost model; nil if there was no choice
+	Far     int                    `json:"far"`                   // that are unlike all that it has learned from
+	Kept    int                    `json:"kept"`                  // of these, that have their usual configurations
+	// Expected is of the kernel that may lose most, where Kernels is not 0.
+	Expected predict.Expectation `json:"first_pick"`
 	// LearnedOn are the processors that the model has learned on, if it has not seen this machine.
-	LearnedOn []string
+	LearnedOn []string `json:"learned_on,omitempty"`
+	// Measured is how many predictions were measured before one was taken.
+	Measured int `json:"measured"`
 }
 
 // IsUnsure reports whether what is predicted should be measured before it is trusted.
@@ -235,20 +242,30 @@ func elsewhere(m *predict.Model, t *target.Target) []string {
 	return nil
 }
 
-// noModel says that no model is of what an option names.
-func noModel(option string) error {
-	return requestf(option, "no model that comes with Gridloom is of this device").
+// noModel says that no model is of a target that an option names, or has something done with.
+func noModel(option string, t *target.Target) error {
+	return requestf(option, "no model that comes with Gridloom is of %s", nameOf(t)).
 		hintf("gridloom learn makes one of what tune and record have measured")
+}
+
+// nameOf is a target's name in messages: of its device, and of what programs it.
+func nameOf(t *target.Target) string {
+	d := deviceOf(t)
+	return fmt.Sprintf("%s (%s)", d.Name, d.API)
 }
 
 // Predict ranks the configurations of a program's kernels.
 func Predict(ctx context.Context, r PredictRequest) ([]Predicted, error) {
-	m, err := ModelFor(r.Target, r.Model)
+	m, err := modelOn(r.Target, r.Model)
 	if err != nil {
 		return nil, err
 	}
 	if m == nil {
-		return nil, noModel("model")
+		option := "device"
+		if measure.DeviceOf(r.Target).Name == "" { // it need not be here
+			option = "machine " + r.Target.Machine.Name
+		}
+		return nil, noModel(option, r.Target)
 	}
 	locals := settleLocals(r.Bound, r.Target, &r.Plan)
 	kernels, err := predict.KernelsOf(r.Bound, r.Target, r.Plan)
@@ -260,6 +277,7 @@ func Predict(ctx context.Context, r PredictRequest) ([]Predicted, error) {
 		began := time.Now()
 		ranked := m.Rank(k)
 		p := Predicted{
+			Device: deviceOf(r.Target).Name, Model: m.About(),
 			Kernel: k.ID, Candidates: len(ranked), Expected: m.ExpectedOf(k), Seconds: time.Since(began).Seconds(),
 			LearnedOn: elsewhere(m, r.Target), Locals: locals,
 		}
@@ -281,8 +299,11 @@ func Predict(ctx context.Context, r PredictRequest) ([]Predicted, error) {
 			return nil, err
 		}
 		for _, x := range ranked[:min(r.Top, len(ranked))] {
-			p.Top = append(p.Top, PredictedConfig{x.Config.String(), x.Fraction, x.Needs, x.FastestOf, x.Usual,
-				m.Reasons(k, x.Config, r.Why)})
+			why, err := m.Reasons(ctx, k, x, r.Why)
+			if err != nil {
+				return nil, err
+			}
+			p.Top = append(p.Top, PredictedConfig{x.Config.String(), x.Fraction, x.Needs, x.FastestOf, x.Usual, why})
 		}
 		p.Nearest, p.Far = m.Nearest(k, 3)
 		list = append(list, p)

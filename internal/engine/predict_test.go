@@ -129,9 +129,18 @@ func TestTunePrior(t *testing.T) {
 	const n = 5
 	r := TuneRequest{Device: j.Device, Prior: n}
 	r.Bound = j.Bound
-	m, err := r.begin()
-	if err != nil || m == nil {
-		t.Fatal(m, err)
+	var notes []string
+	r.Events = func(e tuner.Event) { notes = append(notes, e.Text) }
+	use, err := r.begin()
+	if err != nil || use == nil || use.Picks != n || use.Far != 0 || use.Model.Device != "NVIDIA H200" {
+		t.Fatal(use, err)
+	}
+	if len(notes) != 1 || notes[0] != use.String() {
+		t.Errorf("the user is told %q", notes)
+	}
+	m := r.model
+	if err := r.know(); err != nil {
+		t.Fatal(err)
 	}
 	list, err := Predict(t.Context(), PredictRequest{
 		Bound: j.Bound, Target: j.Device.Target, Top: n, Lower: predict.LoweredCandidates,
@@ -197,9 +206,42 @@ func TestTunePrior(t *testing.T) {
 		}
 	}
 	unknown := paperJob(t, "a100", twoKernels).Device
-	for _, other := range []TuneRequest{{Device: j.Device}, {Device: unknown, Prior: 3}} {
-		if _, err := other.begin(); err != nil || other.PriorOf != nil {
-			t.Errorf("without a prior: %v", err)
+	for i, other := range []TuneRequest{
+		{Device: j.Device}, {Device: unknown, Prior: 3}, {Device: unknown, Prior: 3, PriorGiven: true},
+	} {
+		notes = nil
+		other.Events = r.Events
+		use, err := other.begin()
+		if err == nil {
+			err = other.know()
+		}
+		if err != nil || use != nil || other.PriorOf != nil {
+			t.Errorf("without a prior: %v, %v", use, err)
+		}
+		if told := strings.Contains(strings.Join(notes, ""), "without picks"); told != (i == 2) {
+			t.Errorf("of request %d the user is told %q", i, notes)
+		}
+	}
+}
+
+// A ranking by a model of another device is refused, as all that takes a plan of one is: kernels of processors and of
+// GPUs have other features.
+func TestPredictElsewhere(t *testing.T) {
+	const models = "../tune/predict/models/"
+	for _, c := range []struct{ device, model, want string }{
+		{"h200", "processors", "it is of processors (cpu), and this is NVIDIA H200 (cuda)"},
+		{"a100", "nvidia-h200", "it is of NVIDIA H200 (cuda), and this is NVIDIA A100"},
+		{"cpu", "nvidia-h200", "it is of NVIDIA H200 (cuda), and this is two-core"},
+		{"a100", "", "no model that comes with Gridloom is of NVIDIA A100"},
+	} {
+		j := paperJob(t, c.device, twoKernels)
+		r := PredictRequest{Bound: j.Bound, Target: j.Device.Target, Top: 1}
+		if c.model != "" {
+			r.Model = models + c.model + ".json.gz"
+		}
+		list, err := Predict(t.Context(), r)
+		if err == nil || CauseOf(err) != Request || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s by a model of %s: %v, %v", c.device, c.model, list, err)
 		}
 	}
 }
@@ -232,7 +274,7 @@ func TestWorthGuard(t *testing.T) {
 // Of a kernel's ranking some are lowered and ranked again, by a model that has a second level: half of them its first.
 func TestPredictLowered(t *testing.T) {
 	j := paperJob(t, "h200", twoKernels)
-	m, err := ModelFor(j.Device.Target, "")
+	m, err := modelFor(j.Device.Target, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,16 +292,15 @@ func TestPredictLowered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Top, r.Lower, r.Model = 24, 20, with(nil)
+	r.Top, r.Why, r.Lower, r.Model = 24, 3, 20, with(nil)
 	same, err := Predict(t.Context(), r)
 	if err != nil || same[0].Lowered != 0 || same[0].Top[0].Config != first[0].Top[0].Config {
 		t.Errorf("a model without a second level: %d were lowered, %v", same[0].Lowered, err)
 	}
 	names := predict.SecondFeatures()
 	loads := slices.Index(names, "cell_loads")
-	r.Model = with(&predict.Second{Features: names, Speed: &learn.Boosted{Rate: 1, Trees: []learn.RegressionTree{
-		{{Feature: loads, Split: 1.5, Low: 1, High: 2}, {Value: 10}, {Value: -10}},
-	}}})
+	byLoads := []learn.RegressionTree{{{Feature: loads, Split: 1.5, Low: 1, High: 2}, {Value: 10}, {Value: -10}}}
+	r.Model = with(&predict.Second{Features: names, Speed: &learn.Boosted{Rate: 1, Runs: 1, Trees: byLoads}})
 	again, err := Predict(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
@@ -279,6 +320,9 @@ func TestPredictLowered(t *testing.T) {
 		}
 		if p.Top[0].Fraction != 1 {
 			t.Errorf("%s: the first of few loads is predicted %v", p.Kernel, p.Top[0].Fraction)
+		}
+		if why := p.Top[0].Reasons; len(why) != 1 || why[0].Feature != "cell_loads" || why[0].Effect != 10 {
+			t.Errorf("%s: the second level ranks the first by its loads alone, and the reasons are %v", p.Kernel, why)
 		}
 	}
 	// A plan by prediction takes the first of both levels.

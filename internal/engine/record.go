@@ -127,7 +127,7 @@ func (r *RecordRequest) prior() (tuner.PriorOf, error) {
 		return nil, err
 	}
 	if m == nil {
-		return nil, noModel("likely")
+		return nil, noModel("likely", r.Device.Target)
 	}
 	return func(_ context.Context, call *ir.Call, s schedule.Space) (tuner.Prior, error) {
 		k := &predict.Kernel{Bound: r.Bound, Call: call, Space: s, Target: r.Device.Target}

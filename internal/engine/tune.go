@@ -3,11 +3,13 @@ package engine
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/quantity"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/predict"
 	"github.com/gridloom/gridloom/internal/tune/session"
@@ -31,8 +33,12 @@ type TuneRequest struct {
 	NoHints   bool        // nothing is profiled within the search
 	Own       bool        // the program is searched as it is, and no versions of its source
 	Prior     int         // configurations of each kernel that a model of the device chooses to begin with; 0 are none
-	Model     string      // the file of that model; "" is the one that comes with Gridloom
-	Commit    string      // of this Gridloom
+	// PriorGiven has the search say so where there is no model to choose them.
+	PriorGiven bool
+	Model      string // the file of that model; "" is the one that comes with Gridloom
+	Commit     string // of this Gridloom
+
+	model *predict.Model // nil if there is none
 }
 
 // Tuned is what a search has found.
@@ -48,6 +54,29 @@ type Tuned struct {
 	Stored []StoredPlans
 	// Predicted is what the model of the device says of the trials of single iterations.
 	Predicted []PredictedTrials
+	// Prior says what the search began with; nil if no model chose that.
+	Prior *PriorUse
+}
+
+// PriorUse says which model chose what a search begins with.
+type PriorUse struct {
+	Picks int           `json:"picks"` // of each kernel
+	Model predict.About `json:"model"`
+	Far   int           `json:"far"` // kernels that are unlike all that it has learned from
+	// LearnedOn are the processors that the model has learned on, if it has not seen this machine.
+	LearnedOn []string `json:"learned_on,omitempty"`
+}
+
+// String says it to the user.
+func (p *PriorUse) String() string {
+	text := fmt.Sprintf("the search of a kernel begins with %s by %s", quantity.Count(p.Picks, "pick"), p.Model)
+	if len(p.LearnedOn) > 0 {
+		text += ", which has learned on " + strings.Join(p.LearnedOn, "; ")
+	}
+	if p.Far > 0 {
+		text += fmt.Sprintf("; unlike all that it has learned from: %s", quantity.Count(p.Far, "kernel"))
+	}
+	return text
 }
 
 // Tune searches. Everything that is measured is in the store before the next measurement
@@ -65,6 +94,10 @@ func Tune(ctx context.Context, r TuneRequest) (*Tuned, error) {
 		return nil, &Fault{Cause: Environment, Option: "device " + r.Device.ID, Err: err}
 	}
 	defer r.Lab.Close()
+	prior, err := r.begin()
+	if err != nil {
+		return nil, err
+	}
 	r.Restrict = r.Restrictions.Apply
 	by := map[*tuner.Result]*Tuned{}
 	var last *Tuned
@@ -76,7 +109,7 @@ func Tune(ctx context.Context, r TuneRequest) (*Tuned, error) {
 		if t == nil {
 			return nil, err
 		}
-		t.Of = v.Name
+		t.Of, t.Prior = v.Name, prior
 		by[t.Result], last = t, t
 		return t.Result, err
 	}
@@ -86,7 +119,7 @@ func Tune(ctx context.Context, r TuneRequest) (*Tuned, error) {
 		r.Adviser = r.adviser(own)
 		t, err := r.tune(ctx)
 		if t != nil {
-			t.Version, t.Of = own, own.Name
+			t.Version, t.Of, t.Prior = own, own.Name, prior
 		}
 		return t, err
 	}
@@ -103,13 +136,12 @@ func Tune(ctx context.Context, r TuneRequest) (*Tuned, error) {
 
 // tune searches one version of the program.
 func (r *TuneRequest) tune(ctx context.Context) (*Tuned, error) {
-	m, err := r.begin()
-	if err != nil {
+	if err := r.know(); err != nil {
 		return nil, err
 	}
 	t, err := r.search(ctx)
-	if m != nil && t != nil && t.Result != nil {
-		t.Predicted = predicted(m, r.Bound, r.Device.Target, t.Result)
+	if r.model != nil && t != nil && t.Result != nil {
+		t.Predicted = predicted(r.model, r.Bound, r.Device.Target, t.Result)
 	}
 	return t, err
 }
@@ -164,16 +196,49 @@ func UsualPrior(strategy string) int {
 	return 0
 }
 
-// begin has the search begin with what a model of the device expects to be fast, and returns the model; nil if there is
-// none.
-func (r *TuneRequest) begin() (*predict.Model, error) {
-	m, err := modelOn(r.Device.Target, r.Model)
-	if m == nil || err != nil || r.Prior == 0 {
-		return m, err
+// begin finds the model of the device, and tells what the search begins with by it; nil if that is nothing.
+func (r *TuneRequest) begin() (*PriorUse, error) {
+	var err error
+	if r.model, err = modelOn(r.Device.Target, r.Model); err != nil || r.Prior == 0 {
+		return nil, err
+	}
+	if r.model == nil {
+		if r.PriorGiven {
+			r.note("no model that comes with Gridloom is of %s: the search begins without picks",
+				nameOf(r.Device.Target))
+		}
+		return nil, nil
 	}
 	kernels, err := predict.KernelsOf(r.Bound, r.Device.Target, schedule.Plan{})
 	if err != nil {
 		return nil, err
+	}
+	use := &PriorUse{Picks: r.Prior, Model: r.model.About(), LearnedOn: elsewhere(r.model, r.Device.Target)}
+	for _, k := range kernels {
+		if _, far := r.model.Nearest(k, 1); far {
+			use.Far++
+		}
+	}
+	r.note("%s", use)
+	return use, nil
+}
+
+// note tells the user something before the search.
+func (r *TuneRequest) note(format string, args ...any) {
+	if r.Events != nil {
+		r.Events(tuner.Event{Kind: tuner.EventNote, Text: fmt.Sprintf(format, args...)})
+	}
+}
+
+// know has the search begin with what the model expects to be fast.
+func (r *TuneRequest) know() error {
+	m := r.model
+	if m == nil || r.Prior == 0 {
+		return nil
+	}
+	kernels, err := predict.KernelsOf(r.Bound, r.Device.Target, schedule.Plan{})
+	if err != nil {
+		return err
 	}
 	bound, target, n := r.Bound, r.Device.Target, r.Prior
 	r.PriorOf = func(ctx context.Context, call *ir.Call, s schedule.Space) (tuner.Prior, error) {
@@ -195,7 +260,7 @@ func (r *TuneRequest) begin() (*predict.Model, error) {
 		}
 		return m.Prior(ctx, &k, ranked, n), nil
 	}
-	return m, nil
+	return nil
 }
 
 // stored returns what the store has on the program's plans.

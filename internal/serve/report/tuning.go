@@ -35,6 +35,8 @@ type Tuning struct {
 	Library []Variant         `json:"library"` // for larger and larger sizes
 	// Predicted is what the model of the device says of the trials.
 	Predicted []engine.PredictedTrials `json:"predicted,omitempty"`
+	// Prior says which model chose what the search began with; nil if none did.
+	Prior *engine.PriorUse `json:"prior,omitempty"`
 	// Profile says what binds the best plan's kernels; nil where nobody has asked.
 	Profile *profile.Profile `json:"profile,omitempty"`
 }
@@ -120,6 +122,9 @@ func (t *Tuning) facts() []Fact {
 	}
 	for _, c := range t.Checks {
 		list = append(list, Fact{"checked", c})
+	}
+	if t.Prior != nil {
+		list = append(list, Fact{"model", t.Prior.String()})
 	}
 	for _, n := range t.Notes {
 		list = append(list, Fact{"note", n})

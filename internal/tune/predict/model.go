@@ -1,7 +1,6 @@
 package predict
 
 import (
-	"bytes"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -41,6 +40,22 @@ type Model struct {
 	// Programs are those that were learned from.
 	Programs []Example `json:"programs"`
 	Scale    Scale     `json:"scale"`
+}
+
+// About names a model: what it is of, and what it has learned from.
+type About struct {
+	Device   string   `json:"device"`
+	API      string   `json:"api"`
+	Version  int      `json:"version"`
+	Training Training `json:"training"`
+}
+
+// About returns what names the model.
+func (m *Model) About() About { return About{m.Device, m.API, m.Version, m.Training} }
+
+// String has the first digits of the hash of what the model has learned from.
+func (a About) String() string {
+	return fmt.Sprintf("a model of %s (%s) of %d kernels, %.8s", a.Device, a.API, a.Training.Kernels, a.Training.Hash)
 }
 
 // Training says what a model has learned from.
@@ -134,7 +149,7 @@ func read(r io.Reader, value any, known int) error {
 	case len(text) > mostModelBytes:
 		return fmt.Errorf("the model has more than %d bytes", mostModelBytes)
 	}
-	if err := json.NewDecoder(bytes.NewReader(text)).Decode(value); err != nil {
+	if err := json.Unmarshal(text, value); err != nil {
 		if of := versionOf(text); of != 0 && of != known {
 			return otherVersion(of, known)
 		}
@@ -187,6 +202,16 @@ func (m *Model) check() error {
 	}
 	if len(m.Picks) == 0 {
 		return refuse("the model is not complete")
+	}
+	for _, p := range m.Picks {
+		if !(p.Fraction >= 0 && p.Fraction <= 1 && p.Distance >= 0) {
+			return refuse("a pick of the model has %v of the best speed at a distance of %v", p.Fraction, p.Distance)
+		}
+	}
+	for _, unit := range m.Scale.Units {
+		if !(unit > 0) {
+			return refuse("distances of the model are in units of %v", unit)
+		}
 	}
 	for _, e := range m.Programs {
 		if len(e.Features) != len(features.OfProgram) || len(m.Scale.Units) != len(features.OfProgram) {
@@ -260,7 +285,7 @@ func (m *Model) checkRanking() error {
 
 // checkTrees refuses trees that lead nowhere, or that ask about more features than there are.
 func checkTrees(b *learn.Boosted, features int) error {
-	if b == nil {
+	if b == nil || len(b.Trees) == 0 {
 		return errors.New("the model is not complete")
 	}
 	for _, t := range b.Trees {
@@ -273,6 +298,12 @@ func checkTrees(b *learn.Boosted, features int) error {
 		if len(t) == 0 {
 			return errors.New("a tree of the model is empty")
 		}
+	}
+	switch {
+	case !(b.Rate > 0):
+		return fmt.Errorf("trees of the model count with a rate of %v", b.Rate)
+	case b.Runs < 1 || len(b.Trees)%b.Runs != 0:
+		return fmt.Errorf("the model has %d trees of %d runs", len(b.Trees), b.Runs)
 	}
 	return nil
 }

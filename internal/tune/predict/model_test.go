@@ -109,7 +109,10 @@ func TestTrain(t *testing.T) {
 	if five < 0.8*best || five < 1.2*mean {
 		t.Errorf("the first five have %.2f, all %.2f, and the best %.2f", five, mean, best)
 	}
-	reasons := m.Reasons(unseen.Kernel, ranked[0].Config, 100)
+	reasons, err := m.Reasons(t.Context(), unseen.Kernel, ranked[0], 100)
+	if err != nil {
+		t.Fatal(err)
+	}
 	total := m.Speed.Start
 	for _, r := range reasons {
 		total += r.Effect
@@ -203,7 +206,12 @@ func TestBadModels(t *testing.T) {
 	z := gzip.NewWriter(&other)
 	json.NewEncoder(z).Encode(map[string]string{"gridloom": "results"})
 	z.Close()
-	for _, text := range []string{"", "no gzip", other.String(), other.String()[:20]} {
+	var more bytes.Buffer
+	x := gzip.NewWriter(&more)
+	json.NewEncoder(x).Encode(modelFile{modelKind, m})
+	fmt.Fprint(x, "{}")
+	x.Close()
+	for _, text := range []string{"", "no gzip", other.String(), other.String()[:20], more.String()} {
 		if _, err := ReadModel(strings.NewReader(text)); err == nil {
 			t.Errorf("%.10q is read as a model", text)
 		}
@@ -232,6 +240,18 @@ func TestBadParts(t *testing.T) {
 		{"not complete", func(m *Model) { m.Resources = &Resources{Registers: m.Resources.Registers} }},
 		{"second level", func(m *Model) { m.Second = &Second{m.Second.Features[1:], m.Second.Speed} }},
 		{"not complete", func(m *Model) { m.Second = &Second{m.Second.Features, nil} }},
+		{"not complete", func(m *Model) { m.Speed = &learn.Boosted{Rate: 1, Runs: 1} }},
+		{"a rate of 0", func(m *Model) {
+			m.Speed = &learn.Boosted{Runs: 1, Trees: []learn.RegressionTree{{{Value: 1}}}}
+		}},
+		{"1 trees of 2 runs", func(m *Model) {
+			m.Speed = &learn.Boosted{Rate: 1, Runs: 2, Trees: []learn.RegressionTree{{{Value: 1}}}}
+		}},
+		{"7 of the best speed", func(m *Model) { m.Picks = []Pick{{Fraction: 7}} }},
+		{"units of 0", func(m *Model) {
+			m.Scale.Units = slices.Clone(m.Scale.Units)
+			m.Scale.Units[3] = 0
+		}},
 	} {
 		bad := *m
 		c.damage(&bad)

@@ -2,11 +2,13 @@ package predict
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/tune/learn"
 	"github.com/gridloom/gridloom/internal/tune/learn/features"
 )
 
@@ -196,8 +198,12 @@ type Neighbour struct {
 func (m *Model) Nearest(k *Kernel, n int) (list []Neighbour, far bool) {
 	own := features.Program(k.Bound, k.Call)
 	order, distance := m.byDistance(own)
-	for _, i := range order[:min(n, len(order))] {
-		list = append(list, Neighbour{m.Programs[i].Name, distance[i]})
+	for _, i := range order {
+		name := m.Programs[i].Name
+		same := func(o Neighbour) bool { return o.Name == name } // of other types or sizes
+		if len(list) < n && !slices.ContainsFunc(list, same) {
+			list = append(list, Neighbour{name, distance[i]})
+		}
 	}
 	return list, len(list) == 0 || list[0].Distance > m.Scale.Far || m.outside(own)
 }
@@ -223,26 +229,39 @@ type Reason struct {
 	Effect  float64 `json:"effect"`
 }
 
-// Reasons returns the features that move a configuration's prediction most, from the mean of all that was learned:
-// each question of each tree moves it from one mean to the next (Saabas, treeinterpreter, 2014).
-func (m *Model) Reasons(k *Kernel, c schedule.Config, n int) []Reason {
+// Reasons returns the features that move a ranked configuration's prediction most, from the mean of all that was
+// learned, by the level that ranks it: each question of each tree moves it from one mean to the next (Saabas,
+// treeinterpreter, 2014).
+func (m *Model) Reasons(ctx context.Context, k *Kernel, x Ranked, n int) ([]Reason, error) {
 	program, of := k.describe()
-	row := of.Append(program, c)
+	row := of.Append(program, x.Config)
+	if m.Second == nil || x.leaves == nil {
+		return reasons(m.Speed, m.Features, row, n), nil
+	}
+	variants, err := k.variants(ctx, []schedule.Config{x.Config})
+	if err != nil {
+		return nil, err
+	}
+	return reasons(m.Second.Speed, m.Second.Features, slices.Concat(row, variants[0]), n), nil
+}
+
+// reasons returns the features that move what trees predict of a row most.
+func reasons(b *learn.Boosted, names []string, row []float64, n int) []Reason {
 	effect := make([]float64, len(row))
-	for _, t := range m.Speed.Trees {
+	for _, t := range b.Trees {
 		for at := 0; t[at].Low > 0; {
 			next := t[at].High
 			if row[t[at].Feature] <= t[at].Split {
 				next = t[at].Low
 			}
-			effect[t[at].Feature] += m.Speed.Rate * (t[next].Value - t[at].Value)
+			effect[t[at].Feature] += b.Rate * (t[next].Value - t[at].Value)
 			at = next
 		}
 	}
 	var list []Reason
 	for j, e := range effect {
 		if e != 0 {
-			list = append(list, Reason{m.Features[j], row[j], e})
+			list = append(list, Reason{names[j], row[j], e})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Reason) int {
