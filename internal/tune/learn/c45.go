@@ -10,10 +10,11 @@ import (
 // pruned by the errors that are to be expected. Rows that lack what is asked for go down all branches, with a part of
 // their weight.
 type C45 struct {
-	Root *C45Node `json:"root"`
-	leaf int      // the least weight of a leaf
-	z    float64  // of the confidence
-	t    *Table
+	Root     *C45Node `json:"root"`
+	leaf     int      // the least weight of a leaf
+	impurity Impurity
+	z        float64 // of the confidence
+	t        *Table
 }
 
 // C45Node is a question or, if it has no sons, an answer.
@@ -30,6 +31,10 @@ type C45Node struct {
 type C45Options struct {
 	Leaf       int     // least weight of at least two branches
 	Confidence float64 // of the errors that are expected: less prunes more; up to 0.5, and 0 prunes nothing
+	// Impurity is what questions are chosen by; "" is C4.5's gain ratio. What may be asked, unknown values and pruning
+	// are the same for all. But what C4.5 takes off the gain of a number, for the choice among points, is of the gain
+	// ratio alone: the definitions of the others have no such part.
+	Impurity Impurity
 }
 
 // weighed is an example, or the part of it that came down a branch.
@@ -83,7 +88,10 @@ func NewC45(t *Table, o C45Options) (*C45, error) {
 		return nil, fmt.Errorf("a leaf of %d examples and a confidence of %v: give at least 1, and 0 to 0.5", o.Leaf,
 			o.Confidence)
 	}
-	c := &C45{leaf: o.Leaf, z: math.Sqrt2 * math.Erfinv(1-2*o.Confidence), t: t}
+	if err := o.Impurity.check(); err != nil {
+		return nil, err
+	}
+	c := &C45{leaf: o.Leaf, impurity: o.Impurity, z: math.Sqrt2 * math.Erfinv(1-2*o.Confidence), t: t}
 	all := make([]weighed, len(t.Rows))
 	for i := range all {
 		all[i] = weighed{i, 1}

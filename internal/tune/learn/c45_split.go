@@ -11,11 +11,11 @@ type c45Split struct {
 	feature     int
 	point       float64 // of numbers
 	counts      counts
-	gain, ratio float64
+	gain, worth float64 // questions are compared by the worth
 }
 
-// choose returns the question with the highest gain ratio of those that gain as much as the average; nil if none is
-// worth it.
+// choose returns the question that is worth most of those that gain as much as the average; nil if none is worth
+// anything.
 func (c *C45) choose(rows []weighed) *c45Split {
 	classes := c.count(rows)
 	total := classes.total()
@@ -48,13 +48,13 @@ func (c *C45) choose(rows []weighed) *c45Split {
 	}
 	mean /= float64(counted)
 	var best *c45Split
-	ratio := 0.0
+	worth := 0.0
 	for _, s := range list {
-		if s.gain >= mean-1e-3 && s.ratio-ratio > near {
-			best, ratio = s, s.ratio
+		if s.gain >= mean-1e-3 && s.worth-worth > near {
+			best, worth = s, s.worth
 		}
 	}
-	if best == nil || math.Abs(ratio) < near {
+	if best == nil || math.Abs(worth) < near {
 		return nil
 	}
 	c.addUnknown(best, rows)
@@ -113,8 +113,8 @@ func (c *C45) words(j int, rows []weighed, total float64) *c45Split {
 	if enough < 2 {
 		return nil
 	}
-	s := &c45Split{feature: j, counts: n, gain: gain(n, total, entropyBefore(n))}
-	s.ratio = gainRatio(n, total, s.gain)
+	s := &c45Split{feature: j, counts: n, gain: c.impurity.gain(n, total, c.impurity.before(n))}
+	s.worth = c.worth(n, total, s.gain)
 	return s
 }
 
@@ -137,7 +137,7 @@ func (c *C45) numbers(j int, rows []weighed, total float64) *c45Split {
 		return nil
 	}
 	s := &c45Split{feature: j}
-	before := entropyBefore(n)
+	before := c.impurity.before(n)
 	points, at, last := 0, 0, 0
 	for next := 1; next < len(known); next++ {
 		if value(next-1)+1e-5 >= value(next) {
@@ -149,7 +149,7 @@ func (c *C45) numbers(j int, rows []weighed, total float64) *c45Split {
 			n[1][class] -= w
 		}
 		if least-sum(n[0]) < near && least-sum(n[1]) < near {
-			if g := gain(n, total, before); g-s.gain > near {
+			if g := c.impurity.gain(n, total, before); g-s.gain > near {
 				s.gain, at = g, next-1
 			}
 			points++
@@ -158,7 +158,10 @@ func (c *C45) numbers(j int, rows []weighed, total float64) *c45Split {
 	if points == 0 {
 		return nil
 	}
-	if s.gain -= math.Log2(float64(points)) / total; s.gain < near { // what it takes to tell the point
+	if c.impurity == "" { // less what it takes to tell the point, which only C4.5 counts
+		s.gain -= math.Log2(float64(points)) / total
+	}
+	if s.gain < near {
 		return nil
 	}
 	if s.point = (value(at+1) + value(at)) / 2; s.point == value(at+1) {
@@ -168,42 +171,16 @@ func (c *C45) numbers(j int, rows []weighed, total float64) *c45Split {
 	for i, r := range known {
 		s.counts[min(1, i/(at+1))][c.t.Labels[r.row]] += r.weight
 	}
-	s.ratio = gainRatio(s.counts, total, s.gain)
+	s.worth = c.worth(s.counts, total, s.gain)
 	return s
 }
 
-// entropy is x log2(x), where a little is nothing.
-func entropy(x float64) float64 {
-	if x < near {
-		return 0
+// worth is the gain by the impurity that was named, or the gain ratio if none was.
+func (c *C45) worth(n counts, total, gain float64) float64 {
+	if c.impurity != "" {
+		return gain
 	}
-	return x * math.Log(x) / math.Ln2
-}
-
-// entropyBefore is the entropy of the classes, times the weight of the examples.
-func entropyBefore(n counts) float64 {
-	s := 0.0
-	for _, w := range n.classes() {
-		s += entropy(w)
-	}
-	return entropy(n.total()) - s
-}
-
-// gain is the information that a question gains for each example of known value, less what is unknown.
-func gain(n counts, total, before float64) float64 {
-	after := 0.0
-	for _, branch := range n {
-		for _, w := range branch {
-			after += entropy(w)
-		}
-		after -= entropy(sum(branch))
-	}
-	known := n.total()
-	gained := (1 - (total-known)/total) * (before + after)
-	if math.Abs(gained) < near {
-		return 0
-	}
-	return gained / known
+	return gainRatio(n, total, gain)
 }
 
 // gainRatio is the gain for each bit of the answer; unknown is an answer, too.

@@ -9,8 +9,8 @@ import (
 
 // ClassForest is a random forest for classes (Breiman, Machine Learning 45, 2001): the mean of trees, each of which has
 // learned from as many examples, drawn with replacement, and asks at each node that of some features which tells most
-// of the class, by entropy. Trees are not pruned. Rows that lack what is asked for go down all branches, with a part of
-// their weight.
+// of the class, by entropy or the Impurity that is named. Trees are not pruned. Rows that lack what is asked for go
+// down all branches, with a part of their weight.
 type ClassForest struct {
 	Trees []*ClassNode `json:"trees"`
 }
@@ -159,7 +159,7 @@ func (n *ClassNode) parts(t *Table, rows []weighed) [][]weighed {
 	return parts
 }
 
-// question returns what is best asked of a feature, and by how much less the class is unknown then.
+// question returns what is best asked of a feature, and how much of the impurity that takes away.
 func (g *classGrower) question(rows []weighed, j int) (*ClassNode, float64) {
 	q := &ClassNode{Feature: j, Numbers: g.Table.Features[j].Values == nil}
 	branches := max(2, len(g.Table.Features[j].Values))
@@ -193,7 +193,7 @@ func (g *classGrower) question(rows []weighed, j int) (*ClassNode, float64) {
 			known[k][class] += share * w
 		}
 	}
-	return q, gain(known, known.total(), entropyBefore(known))
+	return q, g.Impurity.gain(known, known.total(), g.Impurity.before(known))
 }
 
 // split finds the number that examples are best split at, and counts them so.
@@ -206,7 +206,7 @@ func (g *classGrower) split(q *ClassNode, known counts, sorted []weighed, j int)
 		known[0][class] += before.weight
 		known[1][class] -= before.weight
 		if g.Rows[before.row][j] < g.Rows[sorted[i].row][j] {
-			if told := gain(known, known.total(), entropyBefore(known)); at < 0 || told > best {
+			if told := g.Impurity.gain(known, known.total(), g.Impurity.before(known)); at < 0 || told > best {
 				at, best = i, told
 			}
 		}

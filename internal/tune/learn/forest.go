@@ -30,6 +30,7 @@ type ForestOptions struct {
 	Features int // that a node chooses from; 0 is a third of all, as Breiman advises for numbers
 	Leaf     int // the least examples of a leaf
 	Seed     uint64
+	Impurity Impurity // that trees for classes ask by: "" is entropy; trees for numbers have none
 }
 
 // GarveyForest are those of Garvey and Abdelrahman 2018, section 6.1: what Weka takes by itself.
@@ -40,7 +41,7 @@ func (o *ForestOptions) check() error {
 		return fmt.Errorf("%d trees, %d features and leaves of %d: give at least 1, 0 and 1", o.Trees, o.Features,
 			o.Leaf)
 	}
-	return nil
+	return o.Impurity.check()
 }
 
 // NewForest grows a forest.
@@ -50,6 +51,9 @@ func NewForest(n *Numbers, o ForestOptions) (*Forest, error) {
 	}
 	if err := o.check(); err != nil {
 		return nil, err
+	}
+	if o.Impurity != "" {
+		return nil, fmt.Errorf("a forest for numbers asks by squares of errors: give no impurity, not %q", o.Impurity)
 	}
 	f := &Forest{Trees: make([]RegressionTree, o.Trees)}
 	b, rows := n.binned(), n.scaled()

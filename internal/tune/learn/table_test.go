@@ -30,7 +30,7 @@ func TestBadTables(t *testing.T) {
 		for _, learn := range []func(*Table) error{
 			func(t *Table) error { _, err := NewZeroR(t); return err },
 			func(t *Table) error { _, err := NewBayes(t); return err },
-			func(t *Table) error { _, err := NewC45(t, C45Options{2, 0.25}); return err },
+			func(t *Table) error { _, err := NewC45(t, C45Options{Leaf: 2, Confidence: 0.25}); return err },
 			func(t *Table) error { _, err := NewNeighbours(t, 3); return err },
 		} {
 			if err := learn(table); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -41,7 +41,10 @@ func TestBadTables(t *testing.T) {
 	if _, err := NewNeighbours(good(), 0); err == nil {
 		t.Error("0 neighbours")
 	}
-	for _, o := range []C45Options{{0, 0.25}, {2, -0.1}, {2, 0.6}, {2, math.NaN()}} {
+	for _, o := range []C45Options{
+		{Leaf: 0, Confidence: 0.25}, {Leaf: 2, Confidence: -0.1}, {Leaf: 2, Confidence: 0.6},
+		{Leaf: 2, Confidence: math.NaN()},
+	} {
 		if _, err := NewC45(good(), o); err == nil {
 			t.Errorf("%+v", o)
 		}
@@ -64,14 +67,16 @@ func TestProbabilities(t *testing.T) {
 			var list []Classifier
 			z, err1 := NewZeroR(table)
 			b, err2 := NewBayes(table)
-			c, err3 := NewC45(table, C45Options{2, 0.25})
+			c, err3 := NewC45(table, C45Options{Leaf: 2, Confidence: 0.25})
 			n, err4 := NewNeighbours(table, 5)
-			for _, err := range []error{err1, err2, err3, err4} {
+			g, err5 := NewC45(table, C45Options{Leaf: 2, Confidence: 0.25, Impurity: Gini})
+			f, err6 := NewClassForest(table, ForestOptions{Trees: 3, Leaf: 1, Seed: 1, Impurity: Gini})
+			for _, err := range []error{err1, err2, err3, err4, err5, err6} {
 				if err != nil {
 					t.Fatal(name, err)
 				}
 			}
-			return append(list, z, b, c, n)
+			return append(list, z, b, c, n, g, f)
 		}
 		first, second := make(), make()
 		if !reflect.DeepEqual(first, second) {

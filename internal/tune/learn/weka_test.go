@@ -49,9 +49,9 @@ func TestWeka(t *testing.T) {
 	}{
 		{"ZeroR", func(t *Table) (Classifier, error) { return NewZeroR(t) }},
 		{"NaiveBayes", func(t *Table) (Classifier, error) { return NewBayes(t) }},
-		{"J48", func(t *Table) (Classifier, error) { return NewC45(t, C45Options{2, 0.25}) }},
-		{"J48-C0.1-M5", func(t *Table) (Classifier, error) { return NewC45(t, C45Options{5, 0.1}) }},
-		{"J48-U", func(t *Table) (Classifier, error) { return NewC45(t, C45Options{2, 0}) }},
+		{"J48", func(t *Table) (Classifier, error) { return NewC45(t, C45Options{Leaf: 2, Confidence: 0.25}) }},
+		{"J48-C0.1-M5", func(t *Table) (Classifier, error) { return NewC45(t, C45Options{Leaf: 5, Confidence: 0.1}) }},
+		{"J48-U", func(t *Table) (Classifier, error) { return NewC45(t, C45Options{Leaf: 2, Confidence: 0}) }},
 		{"IBk1", func(t *Table) (Classifier, error) { return NewNeighbours(t, 1) }},
 		{"IBk5", func(t *Table) (Classifier, error) { return NewNeighbours(t, 5) }},
 	}
