@@ -9,6 +9,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/run/exec"
 	"github.com/gridloom/gridloom/internal/run/quantity"
@@ -466,13 +467,17 @@ func (j *job) sayFound(found *session.Session, err error) {
 	if found == nil || j.Quiet {
 		return
 	}
+	fmt.Fprintln(j.stderr, storedText(j.Job.Plan.WithFission(j.Version), found))
+	for _, text := range j.Left {
+		j.note(text)
+	}
+}
+
+// storedText says which plan is from the store.
+func storedText(plan schedule.Plan, found *session.Session) string {
 	when := ""
 	if !found.IsCurrent() {
 		when = " under " + found.Definitions() + "; tune finds out what is fastest now"
 	}
-	fmt.Fprintf(j.stderr, "plan from the store: %s, tuned at %s%s\n", j.Job.Plan.WithFission(j.Version), found.Sizes,
-		when)
-	for _, text := range j.Left {
-		j.note(text)
-	}
+	return fmt.Sprintf("plan from the store: %s, tuned at %s%s", plan, found.Sizes, when)
 }

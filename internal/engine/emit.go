@@ -11,6 +11,9 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/target"
+	"github.com/gridloom/gridloom/internal/tune/session"
+	"github.com/gridloom/gridloom/internal/tune/store"
+	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
 // Dialects are the languages that code is written in, by name.
@@ -79,6 +82,44 @@ func (e *Emission) Library() ([]emit.File, error) {
 	return files, nil
 }
 
+// LookUp gives a request without a plan the fastest that the store in a file knows of the program on a target, at some
+// sizes or else at the nearest, with kernels that take any size. The session that found it is nil if there is none.
+func (r *EmitRequest) LookUp(ctx context.Context, at *ir.Binding, t *target.Target, path string) (
+	*session.Session, error) {
+	j := &Job{Bound: at, Device: &Device{Target: t}}
+	s, err := j.openStore(ctx, path)
+	if s == nil || err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	list, err := j.stored(ctx, s)
+	for _, sizes := range list {
+		for _, x := range sizes.Records {
+			if r.take(x) {
+				return x.Session, nil
+			}
+		}
+	}
+	return nil, err
+}
+
+// take has a plan of the store be that of the request, with kernels that take any size, if the program can have it so:
+// it may be of an older Gridloom.
+func (r *EmitRequest) take(x store.Record) bool {
+	plan, err := schedule.ParsePlan(x.Config)
+	if err != nil {
+		return false
+	}
+	one := *r
+	one.After = nil
+	one.Plan, _ = tuner.ForAllSizes(plan)
+	if _, err := Emit(one); err != nil {
+		return false
+	}
+	r.Plan = one.Plan
+	return true
+}
+
 // Predict gives a request without a plan that of a model, from a file or the one of the machine that comes with
 // Gridloom: what is expected to be the fastest for a program at some sizes among the kernels that take any. The
 // prediction is nil if no kernel has a choice.
@@ -89,7 +130,7 @@ func (r *EmitRequest) Predict(ctx context.Context, at *ir.Binding, t *target.Tar
 		return nil, err
 	}
 	if m == nil {
-		return nil, noModel("machine "+t.Machine.Name, t)
+		return nil, noModel(named(t), t)
 	}
 	var any schedule.Plan
 	if t.Kind() == lower.GPU { // kernels for processors always take any size

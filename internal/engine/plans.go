@@ -114,6 +114,20 @@ func (j *Job) LookUp(ctx context.Context, path string) (*session.Session, error)
 		return nil, err
 	}
 	defer s.Close()
+	list, err := j.stored(ctx, s)
+	for _, r := range list {
+		same := r.Sizes.Equal(sizesOf(j.Bound))
+		take := func(x store.Record) bool { return j.take(x, same) }
+		if i := slices.IndexFunc(r.Records, take); i >= 0 {
+			return r.Records[i].Session, nil
+		}
+	}
+	return nil, err
+}
+
+// stored returns the plans of a job's program on its device, those at the nearest sizes first, and behind all of them
+// those that were found under other versions.
+func (j *Job) stored(ctx context.Context, s store.Store) ([]StoredPlans, error) {
 	about := scenario(j.Bound, describe(j.Device))
 	current, err := store.Plans(ctx, s, about)
 	if err != nil {
@@ -123,16 +137,8 @@ func (j *Job) LookUp(ctx context.Context, path string) (*session.Session, error)
 	if err != nil {
 		return nil, err
 	}
-	for _, list := range [][]store.Record{current, older} {
-		for _, r := range nearest(groupBySizes(j.Bound.Program, list), j.Bound) {
-			same := r.Sizes.Equal(sizesOf(j.Bound))
-			take := func(x store.Record) bool { return j.take(x, same) }
-			if i := slices.IndexFunc(r.Records, take); i >= 0 {
-				return r.Records[i].Session, nil
-			}
-		}
-	}
-	return nil, nil
+	return slices.Concat(nearest(groupBySizes(j.Bound.Program, current), j.Bound),
+		nearest(groupBySizes(j.Bound.Program, older), j.Bound)), nil
 }
 
 // openStore opens the store in a file, to look up a plan for a job; nil if there is none, or if the job has its plan.

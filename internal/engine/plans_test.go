@@ -122,3 +122,23 @@ func TestVariantsOfLibrary(t *testing.T) {
 		}
 	}
 }
+
+// Source code takes a plan of the store with kernels that take any size, and none that its program cannot have.
+func TestEmitTakesStored(t *testing.T) {
+	p := paperJob(t, "h200", twoKernels).Bound.Program
+	const plan = "star[0:1]@1{family=tile,sizes=literals};scale[0:1]@1{family=cells,block=8x32}"
+	for config, want := range map[string]string{
+		plan:                        strings.ReplaceAll(plan, "literals", "arguments"),
+		"star[0:1]@1{family=none}":  "",
+		"star[0:9]@1{family=cells}": "",
+		"no plan{":                  "",
+	} {
+		r := EmitRequest{Program: p, Dialect: emit.CUDA}
+		x := store.Record{}
+		x.Config = config
+		took := r.take(x)
+		if took != (want != "") || r.Plan.String() != want {
+			t.Errorf("of %s it takes %v: %q", config, took, r.Plan)
+		}
+	}
+}

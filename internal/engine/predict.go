@@ -248,6 +248,14 @@ func noModel(option string, t *target.Target) error {
 		hintf("gridloom learn makes one of what tune and record have measured")
 }
 
+// named is the option that names a target: one that need not be here is a machine.
+func named(t *target.Target) string {
+	if measure.DeviceOf(t).Name == "" {
+		return "machine " + t.Machine.Name
+	}
+	return "device"
+}
+
 // nameOf is a target's name in messages: of its device, and of what programs it.
 func nameOf(t *target.Target) string {
 	d := deviceOf(t)
@@ -261,11 +269,7 @@ func Predict(ctx context.Context, r PredictRequest) ([]Predicted, error) {
 		return nil, err
 	}
 	if m == nil {
-		option := "device"
-		if measure.DeviceOf(r.Target).Name == "" { // it need not be here
-			option = "machine " + r.Target.Machine.Name
-		}
-		return nil, noModel(option, r.Target)
+		return nil, noModel(named(r.Target), r.Target)
 	}
 	locals := settleLocals(r.Bound, r.Target, &r.Plan)
 	kernels, err := predict.KernelsOf(r.Bound, r.Target, r.Plan)
