@@ -29,6 +29,7 @@ type benchCmd struct {
 	Learning      benchLearning      `cmd:"" help:"Models that pick configurations for stencils that they have not seen, on recordings."`
 	LearningPlots benchLearningPlots `cmd:"" help:"Pictures of how well models predict for stencils that they have not seen."`
 	Picks         benchPicks         `cmd:"" help:"What models pick for kernels that they have not learned from, measured on a device."`
+	Ranking       benchRanking       `cmd:"" help:"How long it takes a core to rank the configurations of kernels."`
 	Lift          benchLift          `cmd:"" help:"Which variants of Lift's programs are run first, by models of the others, before anything is compiled."`
 	OmniTune      benchOmniTune      `cmd:"" name:"omnitune" help:"Models that pick work-group sizes, on scenarios measured for Cummins et al. 2018."`
 	Proof         benchProof         `cmd:"" name:"proof" help:"Random programs on the reference executor and on the CPU, every cell compared."`

@@ -101,6 +101,15 @@ func modelFor(t *target.Target, path string) (*predict.Model, error) {
 	return m, nil
 }
 
+// ModelOf returns the model of a target that comes with Gridloom. The error is a *Fault if there is none.
+func ModelOf(t *target.Target) (*predict.Model, error) {
+	m, err := modelFor(t, "")
+	if m == nil && err == nil {
+		err = noModel(named(t), t)
+	}
+	return m, err
+}
+
 // modelOn returns a model as modelFor does, and refuses one that is not of the target: what it has learned there says
 // little of kernels here.
 func modelOn(t *target.Target, path string) (*predict.Model, error) {

@@ -21,7 +21,7 @@ func TestPrior(t *testing.T) {
 		t.Fatal(err)
 	}
 	k := list[0].Kernel
-	ranked := m.RankOf(k, k.ranked()[:2*regarded])
+	ranked := m.RankOf(k, k.Ranked()[:2*regarded])
 	p := m.Prior(t.Context(), k, ranked, 3)
 	if len(p.First) != Leading || len(p.Candidates) != min(regarded, len(ranked)) {
 		t.Fatalf("%d are the first, and %d candidates", len(p.First), len(p.Candidates))
@@ -55,7 +55,7 @@ func TestPriorExpects(t *testing.T) {
 		t.Fatal(err)
 	}
 	k := list[0].Kernel
-	ranked := m.RankOf(k, k.ranked()[:2*regarded])
+	ranked := m.RankOf(k, k.Ranked()[:2*regarded])
 	if m.Second, err = LearnSecond(t.Context(), examples, func() {}); err != nil {
 		t.Fatal(err)
 	}
@@ -102,11 +102,11 @@ func TestPriorExpects(t *testing.T) {
 	placed := slices.Clone(again)
 	placed = slices.Insert(placed, 1, Ranked{Config: again[lowered+5].Config, Usual: true})
 	placed = slices.Insert(placed, 4, Ranked{Config: again[lowered+9].Config, FastestOf: "another"})
-	large := slices.IndexFunc(k.ranked(), func(c schedule.Config) bool {
+	large := slices.IndexFunc(k.Ranked(), func(c schedule.Config) bool {
 		_, err := k.Variant(c)
 		return err != nil
 	})
-	placed = slices.Insert(placed, 5, Ranked{Config: k.ranked()[large]})
+	placed = slices.Insert(placed, 5, Ranked{Config: k.Ranked()[large]})
 	e := m.Prior(t.Context(), k, placed, 2).Expected
 	if len(e.Configs) != lowered+2 {
 		t.Fatalf("%d of %d candidates are chosen from", len(e.Configs), lowered+2)
@@ -121,7 +121,7 @@ func TestPriorExpects(t *testing.T) {
 		}
 	}
 	// What is near the fastest is ranked by the same level, and of many candidates the first.
-	near := k.ranked()[2*regarded : 2*regarded+nearby+10]
+	near := k.Ranked()[2*regarded : 2*regarded+nearby+10]
 	for _, c := range []struct {
 		ranked []Ranked
 		second bool

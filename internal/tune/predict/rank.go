@@ -38,9 +38,9 @@ const (
 	regarded  = 300  // those that are looked at: of them is predicted what they take, and searches choose from them
 )
 
-// ranked are the candidates that are ranked: the seeds of the kernel's families are among them. That all processors
+// Ranked are the candidates that are ranked: the seeds of the kernel's families are among them. That all processors
 // share a loop is said by leaving their number open, so that it holds on a machine with more.
-func (k *Kernel) ranked() []schedule.Config {
+func (k *Kernel) Ranked() []schedule.Config {
 	return k.open(withOthers(k.Space, usualCandidates, k.Space.SeedConfigs()))
 }
 
@@ -60,7 +60,7 @@ func (k *Kernel) open(list []schedule.Config) []schedule.Config {
 }
 
 // Rank returns the candidates of a kernel, the fastest by prediction first.
-func (m *Model) Rank(k *Kernel) []Ranked { return m.RankOf(k, k.ranked()) }
+func (m *Model) Rank(k *Kernel) []Ranked { return m.RankOf(k, k.Ranked()) }
 
 // RankOf ranks some configurations of a kernel.
 func (m *Model) RankOf(k *Kernel, candidates []schedule.Config) []Ranked {

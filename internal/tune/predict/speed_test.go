@@ -26,7 +26,7 @@ func BenchmarkRank(b *testing.B) {
 // BenchmarkRankDrawn takes the time for ranking them once they are drawn.
 func BenchmarkRankDrawn(b *testing.B) {
 	m, k := modelAndKernel(b)
-	list := k.ranked()
+	list := k.Ranked()
 	if len(list) < usualCandidates {
 		b.Fatalf("%d candidates", len(list))
 	}

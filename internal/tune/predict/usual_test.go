@@ -25,7 +25,7 @@ func TestWithUsual(t *testing.T) {
 	if k.Usual.Family == "" || k.Space.Check(k.Usual) != nil {
 		t.Fatalf("the usual configuration is %q", k.Usual)
 	}
-	ranked := m.RankOf(k, k.ranked()[:200])
+	ranked := m.RankOf(k, k.Ranked()[:200])
 	usual := func(x Ranked) bool { return x.Config.Equal(k.Usual) }
 	ranked = slices.DeleteFunc(ranked, usual)
 	far := *m
