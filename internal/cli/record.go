@@ -118,9 +118,15 @@ func (c *recordCmd) Run(a *app) error {
 			Bound: x.bound, Source: x.source, Device: d, Store: kept, Path: filepath.Join(folder, x.file+ending),
 			Commit: revision(), Same: c.Same, Adaptive: c.Adaptive, Likely: c.Likely, Model: c.Model,
 		}
-		if ok, err := r.Recorded(); err != nil {
+		interrupted := failf(exitInterrupted,
+			"interrupted: %d of %d programs are recorded, and the same command goes on", done, len(list))
+		ok, err := r.Recorded(a.ctx)
+		switch {
+		case err != nil && a.ctx.Err() != nil:
+			return interrupted
+		case err != nil:
 			return err
-		} else if ok {
+		case ok:
 			done++
 			continue
 		}
@@ -133,8 +139,7 @@ func (c *recordCmd) Run(a *app) error {
 		t, err := engine.Record(a.ctx, r)
 		switch {
 		case err != nil && a.ctx.Err() != nil:
-			return failf(exitInterrupted, "interrupted: %d of %d programs are recorded, and the same command goes on",
-				done, len(list))
+			return interrupted
 		case err != nil && !unmeasurable(err): // one program less
 			missed++
 			fmt.Fprintf(a.stderr, "%s: %v\n", x.name, err)

@@ -39,8 +39,10 @@ type RecordRequest struct {
 	Events func(tuner.Event)
 }
 
-// Recorded reports whether a recording of the present versions is there. One of another device is an error.
-func (r *RecordRequest) Recorded() (bool, error) {
+// Recorded reports whether a recording of the present versions is there, whole. One of another device is an error, and
+// one that is damaged, too: to record over it would lose the trials that can be read of it, or a device's time where
+// the whole file lies elsewhere and was cut as it was copied.
+func (r *RecordRequest) Recorded(ctx context.Context) (bool, error) {
 	f, err := os.Open(r.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -60,7 +62,29 @@ func (r *RecordRequest) Recorded() (bool, error) {
 			Text: fmt.Sprintf("it was recorded on %s, and this is %s", x.Device.Name, d.Name),
 			Hint: "give another folder"}
 	}
-	return x.IsCurrent(), nil
+	if !x.IsCurrent() {
+		return false, nil
+	}
+	if err := whole(ctx, f); ctx.Err() != nil {
+		return false, context.Cause(ctx)
+	} else if err != nil {
+		return false, &gridio.Error{Path: r.Path, Text: fmt.Sprintf("the recording is damaged: %v", err),
+			Hint: "copy it anew, or move it away and the same command records it anew"}
+	}
+	return true, nil
+}
+
+// whole returns what is wrong with a recording: it must be read to its end, where its checksum is, as those who learn
+// from it read it, and have a trial. Record writes the file at once when all is measured, so one that is whole has all.
+func whole(ctx context.Context, f io.ReadSeeker) error {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	found, err := store.Inspect(ctx, f, store.Source{})
+	if err == nil && found.Trials == 0 {
+		return errors.New("it has no trial") // Record writes no session without one
+	}
+	return err
 }
 
 // sessionOf reads the session that a recording begins with.

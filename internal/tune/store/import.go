@@ -70,6 +70,37 @@ func Import(ctx context.Context, s Store, r io.Reader, from Source) (Imported, e
 	return m.count, nil
 }
 
+// Inspect reads all of a file as Import would take it in, keeps nothing, and returns what it has.
+func Inspect(ctx context.Context, r io.Reader, from Source) (Imported, error) {
+	m := &importer{ctx: ctx, batch: inspected{}, sessions: map[string]*session.Session{}, from: from}
+	if err := m.file(r); err != nil {
+		return Imported{}, err
+	}
+	return m.count, nil
+}
+
+// inspected is a batch that keeps of its sessions which versions they are of, and nothing else.
+type inspected map[string]versions.Set
+
+// Session implements Batch.
+func (b inspected) Session(x *session.Session) (bool, error) {
+	has, ok := b[x.ID]
+	if ok && has != x.Set {
+		return false, Unlike(x, has)
+	}
+	b[x.ID] = x.Set
+	return !ok, nil
+}
+
+// Trial implements Batch.
+func (inspected) Trial(string, *session.Trial) (bool, error) { return true, nil }
+
+// Event implements Batch.
+func (inspected) Event(string, *session.Event) (bool, error) { return true, nil }
+
+// Rename implements Batch.
+func (inspected) Rename(string, string) (bool, error) { return true, nil }
+
 // errAlready ends the import of a file that was imported before.
 var errAlready = &BadFile{Text: "the file was imported before"}
 
