@@ -32,16 +32,18 @@ Examples:
 
 // learnedJSON is what --json prints.
 type learnedJSON struct {
-	Device   string  `json:"device"`
-	Hash     string  `json:"hash"`
-	Kernels  int     `json:"kernels"`
-	Groups   int     `json:"groups"`
-	Trials   int     `json:"trials"`
-	Changed  int     `json:"changed"`
-	Unread   int     `json:"unread"`
-	Expected float64 `json:"expected"`
-	Low      float64 `json:"low"`
-	High     float64 `json:"high"`
+	Device    string  `json:"device"`
+	Hash      string  `json:"hash"`
+	Kernels   int     `json:"kernels"`
+	Groups    int     `json:"groups"`
+	Trials    int     `json:"trials"`
+	Changed   int     `json:"changed"`
+	Unread    int     `json:"unread"`
+	Others    int     `json:"other_versions"` // sessions
+	Unchecked int     `json:"unchecked"`      // trials
+	Expected  float64 `json:"expected"`
+	Low       float64 `json:"low"`
+	High      float64 `json:"high"`
 }
 
 func (c *learnCmd) Run(a *app) error {
@@ -83,12 +85,16 @@ func (c *learnCmd) Run(a *app) error {
 	e, t := m.Expected(), m.Training
 	if c.JSON {
 		return a.printJSON(learnedJSON{m.Device, t.Hash, t.Kernels, t.Groups, t.Trials, m.Changed, len(m.Unread),
-			e.Mean, e.Low, e.High})
+			m.Others, m.Unchecked, e.Mean, e.Low, e.High})
 	}
 	a.row("%s: %s of %s, %s", m.Device, quantity.Count(t.Trials, "trial"), quantity.Count(t.Kernels, "kernel"),
 		quantity.Count(t.Groups, "stencil"))
-	if m.Changed > 0 {
-		a.row("%s left out: today's compiler makes other kernels of them", quantity.Count(m.Changed, "trial"))
+	for _, text := range m.LeftOut() {
+		a.row("%s", text)
+	}
+	if m.Unchecked > 0 {
+		a.row("%s learned from unchecked: nothing tells whether today's compiler makes the same kernels of them",
+			quantity.Count(m.Unchecked, "trial"))
 	}
 	a.row("first picks for stencils that were left out have %s", expectationText(e, false))
 	return nil

@@ -12,7 +12,7 @@ import (
 const checked = 6
 
 // DropChanged takes the trials out whose kernel today's compiler makes otherwise, or not at all, and returns how many
-// there were: what was measured then says nothing of what would be measured now. Trials without a code stay.
+// there were: what was measured then says nothing of what would be measured now. Trials that cannot be checked stay.
 func DropChanged(ctx context.Context, list []*Recorded) (int, error) {
 	dropped := make([]int, len(list))
 	next := make(chan int)
@@ -52,9 +52,24 @@ func (r *Recorded) dropChanged(ctx context.Context) int {
 
 // changed reports whether today's compiler makes something else of a trial's configuration.
 func (r *Recorded) changed(t *Trial) bool {
-	if t.Code == 0 || !r.alone {
+	if !r.checkable(t) {
 		return false
 	}
 	code, ok := r.Code(t.Config)
 	return !ok || code != t.Code
+}
+
+// checkable reports whether it can be known if today's compiler makes something else of a trial's configuration: the
+// hash of what was compiled must be kept, and be of the kernel alone.
+func (r *Recorded) checkable(t *Trial) bool { return t.Code != 0 && r.alone }
+
+// Unchecked returns how many trials cannot be checked as DropChanged does.
+func (r *Recorded) Unchecked() int {
+	n := 0
+	for i := range r.Trials {
+		if !r.checkable(&r.Trials[i]) {
+			n++
+		}
+	}
+	return n
 }

@@ -177,7 +177,6 @@ type Recorded struct {
 	DeviceName string
 	Trials     []Trial
 	Best       float64 // seconds of the fastest
-	Gone       int     // trials of configurations that the space does not have any more
 
 	known map[string]int // the index of a configuration's trial
 }
@@ -236,18 +235,33 @@ type Unread struct {
 	Err     error
 }
 
+// Found is what a store has to learn from, and what is left out of it.
+type Found struct {
+	Kernels []*Recorded
+	Unread  []Unread
+	Others  int // sessions of other versions
+	Gone    int // trials of configurations that the spaces of their kernels do not have any more
+}
+
 // Read returns the kernels that a store has measured, by devices and names; all sessions of a program at its sizes on a
-// device make one. Sessions of other versions are left out by the filter; those whose program cannot be read any more
+// device make one. Sessions of other versions are left out, and counted; those whose program cannot be read any more
 // are told.
-func Read(ctx context.Context, s store.Store, f store.Filter) ([]*Recorded, []Unread, error) {
+func Read(ctx context.Context, s store.Store, f store.Filter) (*Found, error) {
+	found := &Found{}
+	f.Versions = store.OtherVersions
+	for _, err := range s.Sessions(ctx, f) {
+		if err != nil {
+			return nil, err
+		}
+		found.Others++
+	}
 	f.Versions = store.CurrentVersions
 	var list []*Recorded
-	var unread []Unread
 	known := map[string]map[string]*Recorded{} // by session and kernel
 	programs := map[string]map[string]*Recorded{}
 	for r, err := range s.Records(ctx, f) {
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if r.Kernel == "" || r.Transient() || r.Verdict == verdict.Wrong {
 			continue // a whole program; a full disk; a fault of the compiler
@@ -258,7 +272,7 @@ func Read(ctx context.Context, s store.Store, f store.Filter) ([]*Recorded, []Un
 			if kernels = programs[of]; kernels == nil {
 				kernels, err = recorded(r.Session)
 				if err != nil {
-					unread = append(unread, Unread{r.Session.ID, r.Session.Program.Name, err})
+					found.Unread = append(found.Unread, Unread{r.Session.ID, r.Session.Program.Name, err})
 				}
 				programs[of] = kernels
 			}
@@ -270,7 +284,7 @@ func Read(ctx context.Context, s store.Store, f store.Filter) ([]*Recorded, []Un
 		}
 		c, err := schedule.ParseConfig(r.Config)
 		if err != nil || k.Space.Check(c) != nil {
-			k.Gone++
+			found.Gone++
 			continue
 		}
 		if len(k.Trials) == 0 {
@@ -286,7 +300,8 @@ func Read(ctx context.Context, s store.Store, f store.Filter) ([]*Recorded, []Un
 	slices.SortStableFunc(list, func(a, b *Recorded) int {
 		return strings.Compare(a.Device+"\x00"+a.Name, b.Device+"\x00"+b.Name)
 	})
-	return list, unread, nil
+	found.Kernels = list
+	return found, nil
 }
 
 // programOf tells what sessions have in common that make one kernel: the device, the program, its sizes and arithmetic.

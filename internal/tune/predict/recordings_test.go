@@ -29,12 +29,12 @@ func readAll(t testing.TB, pattern string) []*Recorded {
 		}
 		r.Close()
 	}
-	list, unread, err := Read(context.Background(), s, store.Filter{})
+	found, err := Read(context.Background(), s, store.Filter{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, u := range unread {
+	for _, u := range found.Unread {
 		t.Log(u)
 	}
-	return list
+	return found.Kernels
 }
