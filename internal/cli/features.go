@@ -57,7 +57,7 @@ func (c *featuresCmd) Run(a *app) error {
 	if err != nil {
 		return engine.BadPlan(o.Plan, err)
 	}
-	variants, err := variantFeatures(m, b)
+	variants, err := variantFeatures(m, b, o.Machine)
 	if err != nil {
 		return err
 	}
@@ -131,28 +131,37 @@ func paperFeatures(b *ir.Binding, o lower.Options) ([]featureGroup, error) {
 	return list, nil
 }
 
-// variantFeatures describes every launch of a lowered program.
-func variantFeatures(m *kernel.Module, b *ir.Binding) ([]featureGroup, error) {
+// variantFeatures describes every launch of a lowered program: on GPUs with all that the second level of a model
+// learns from. That counts by the cells of a call, which launches of several iterations do not have.
+func variantFeatures(m *kernel.Module, b *ir.Binding, on *machine.Machine) ([]featureGroup, error) {
 	list := []featureGroup{}
-	add := func(launches []*kernel.Launch) error {
+	add := func(launches []*kernel.Launch, call *ir.Call) error {
 		for _, x := range launches {
-			values, err := features.Lowered(x, b)
+			var values []float64
+			var err error
+			of := features.OfLowered
+			if call != nil && on != nil && on.GPU != nil {
+				of = slices.Concat(of, features.OfVariant)
+				values, err = features.Variant(x, b, call, on)
+			} else {
+				values, err = features.Lowered(x, b)
+			}
 			if err != nil {
 				return err
 			}
-			g := newFeatureGroup("variant", features.OfLowered, values)
+			g := newFeatureGroup("variant", of, values)
 			g.Part, g.Kernel = x.Part, x.Kernel.Name
 			list = append(list, g)
 		}
 		return nil
 	}
 	for _, call := range m.Program.Calls {
-		if err := add(m.Calls[call]); err != nil {
+		if err := add(m.Calls[call], call); err != nil {
 			return nil, err
 		}
 	}
 	for _, s := range m.Spans {
-		if err := add(s.Launches); err != nil {
+		if err := add(s.Launches, nil); err != nil {
 			return nil, err
 		}
 	}
