@@ -11,6 +11,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/engine"
+	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 	"github.com/gridloom/gridloom/internal/tune/learn/features"
 )
@@ -63,7 +64,7 @@ func (c *featuresCmd) Run(a *app) error {
 	}
 	groups = append(groups, variants...)
 	if c.OmniTune {
-		more, err := omniTuneFeatures(a.ctx, m, b, t.Machine)
+		more, err := omniTuneFeatures(a.ctx, m, b, t)
 		if err != nil {
 			return err
 		}
@@ -169,7 +170,7 @@ func variantFeatures(m *kernel.Module, b *ir.Binding, on *machine.Machine) ([]fe
 }
 
 // omniTuneFeatures describes each call with the launches that carry it out.
-func omniTuneFeatures(ctx context.Context, m *kernel.Module, b *ir.Binding, on *machine.Machine,
+func omniTuneFeatures(ctx context.Context, m *kernel.Module, b *ir.Binding, on *target.Target,
 ) ([]featureGroup, error) {
 	clang, missing := toolchain.FindClang()
 	list := []featureGroup{}
@@ -181,7 +182,7 @@ func omniTuneFeatures(ctx context.Context, m *kernel.Module, b *ir.Binding, on *
 		if err != nil {
 			return nil, err
 		}
-		g := newFeatureGroup("omnitune", features.OfOmniTune, features.OmniTune(b, call, n, on))
+		g := newFeatureGroup("omnitune", features.OfOmniTune, features.OmniTune(b, call, n, on.Machine, on.Told))
 		g.Part = call.Name
 		switch {
 		case n.Clang:

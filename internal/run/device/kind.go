@@ -71,6 +71,9 @@ type Properties struct {
 	Shared     bool
 	CacheBytes int64            // what stays in a cache between two sweeps over a grid; 0 if not known
 	Machine    *machine.Machine // its limits; nil if nothing is known of them
+	// Told is what an OpenCL driver says of the device in numbers, by the names of its properties after CL_DEVICE_. The
+	// compiler goes by Machine, which is a GPU for any such device, since kernels are lowered for it as for one.
+	Told map[string]int64
 	// ThreadsOfMulti is how many threads a multiprocessor holds at once; 0 if not known.
 	ThreadsOfMulti int64
 	// Fits says why the device cannot launch a kernel over a grid of blocks; nil if

@@ -92,6 +92,24 @@ func TestDiscovery(t *testing.T) {
 		if p.Has("cl_khr_fp64") != (p.Double > 0) {
 			t.Errorf("%d doubles with the extensions %v", p.Double, p.Extensions)
 		}
+		for name, want := range map[string]int64{
+			"GLOBAL_MEM_SIZE": p.Memory, "GLOBAL_MEM_CACHE_SIZE": p.Cache, "MAX_MEM_ALLOC_SIZE": p.LargestBuffer,
+			"MAX_CONSTANT_BUFFER_SIZE": p.Constant, "LOCAL_MEM_SIZE": p.Local, "MAX_WORK_GROUP_SIZE": p.MaxThreads,
+			"MAX_COMPUTE_UNITS": int64(p.ComputeUnits), "MAX_CLOCK_FREQUENCY": int64(p.Clock),
+			"PREFERRED_VECTOR_WIDTH_FLOAT": int64(p.Float), "MEM_BASE_ADDR_ALIGN": 8 * p.Alignment,
+			"EXTENSIONS": int64(len(p.Extensions)), "ENDIAN_LITTLE": 1,
+		} {
+			if v, ok := p.Told[name]; !ok || v != want {
+				t.Errorf("the driver tells a %s of %d, not %d", name, v, want)
+			}
+		}
+		if k := kind(uint64(p.Told["TYPE"])); k != p.Kind {
+			t.Errorf("a %s is told as %s", p.Kind, k)
+		}
+		if v := p.General(); v.Machine.GPU == nil || v.Told["ADDRESS_BITS"] != 64 ||
+			v.Told["LOCAL_MEM_TYPE"] < 1 || v.Told["LOCAL_MEM_TYPE"] > 2 {
+			t.Errorf("%+v", v.Told)
+		}
 	}
 	if !slices.IsSortedFunc(list, func(p, q Properties) int { return strings.Compare(p.Platform, q.Platform) }) {
 		t.Error("platforms in no order")

@@ -40,7 +40,7 @@ func findDevice(ordinal int) (device.Properties, error) {
 func (p Properties) General() device.Properties {
 	found := device.Properties{
 		Name: p.Name, Units: p.ComputeUnits, Driver: p.Driver, Memory: p.Memory, Shared: p.Unified,
-		Machine: p.Machine(), Fits: p.Fits,
+		Machine: p.Machine(), Told: p.Told, Fits: p.Fits,
 		Details: device.Details{Vendor: p.Vendor, Architecture: p.Version, Platform: p.Platform + " " + p.Release,
 			Memory: p.Memory, Clock: p.Clock,
 			Constant: p.Constant, LargestBuffer: p.LargestBuffer, Extensions: p.Extensions},

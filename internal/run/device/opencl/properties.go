@@ -38,6 +38,7 @@ type Properties struct {
 	Available    bool
 	Compiler     bool
 	Extensions   []string // in the driver's order
+	Told         map[string]int64
 
 	platform, device handle
 }
@@ -169,6 +170,8 @@ func (a *api) properties(platform, device handle) (Properties, error) {
 			p.Texels = n
 		}
 	}
+	p.Told = a.told(device)
+	p.Told["EXTENSIONS"] = int64(len(p.Extensions)) // a text: how many it names
 	return p, nil
 }
 

@@ -204,7 +204,7 @@ func describe(ctx context.Context, r *predict.Recorded, clang *toolchain.Clang) 
 	if err != nil {
 		return nil, err
 	}
-	return features.OmniTune(r.Bound, r.Call, n, r.Target.Machine), nil
+	return features.OmniTune(r.Bound, r.Call, n, r.Target.Machine, nil), nil
 }
 
 // plainest lowers a kernel's call for OpenCL as it is described.

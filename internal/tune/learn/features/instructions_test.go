@@ -231,6 +231,58 @@ func TestRefusedByClang(t *testing.T) {
 	}
 }
 
+// What a driver tells of a device goes before the description that the compiler has of it, which takes a processor for
+// a GPU where kernels are written in OpenCL.
+func TestOmniTuneTold(t *testing.T) {
+	b := bound(t, mixed, "")
+	n := &Instructions{Of: map[string]int{}, All: 1}
+	h200, err := machine.Builtin("h200")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const cpu, gpu, accelerator = 1 << 1, 1 << 2, 1 << 3
+	told := map[string]int64{
+		"TYPE": cpu, "LOCAL_MEM_TYPE": 2, "ENDIAN_LITTLE": 1, "EXECUTION_CAPABILITIES": 3, "HOST_UNIFIED_MEMORY": 1,
+		"GLOBAL_MEM_CACHE_SIZE": 1 << 20, "GLOBAL_MEM_SIZE": 1 << 34, "MAX_CLOCK_FREQUENCY": 0,
+		"MIN_DATA_TYPE_ALIGN_SIZE": 128, "PREFERRED_VECTOR_WIDTH_FLOAT": 16, "NATIVE_VECTOR_WIDTH_HALF": 0,
+	}
+	of := func() map[string]float64 {
+		list := map[string]float64{}
+		for i, v := range OmniTune(b, b.Program.Calls[0], n, h200, told) {
+			list[OfOmniTune[i].Name] = v
+		}
+		return list
+	}
+	got := of()
+	for name, want := range map[string]float64{
+		"type": 0, "local_type": 1, "big_endian": 0, "native_kernels": 1, "unified_memory": 1, "cache_bytes": 1 << 20,
+		"memory_bytes": 1 << 34, "type_alignment": 128, "preferred_width_float": 16, "native_width_half": 0,
+		"max_threads_z": 64, "compute_units": 132, // by the description
+	} {
+		if v := got["device_"+name]; v != want {
+			t.Errorf("%s is %v, not %v", name, v, want)
+		}
+	}
+	for _, name := range []string{"clock", "vendor_id", "preferred_width_int"} {
+		if v := got["device_"+name]; !math.IsNaN(v) {
+			t.Errorf("%s is %v, though nobody tells it", name, v)
+		}
+	}
+	told["TYPE"], told["LOCAL_MEM_TYPE"], told["EXECUTION_CAPABILITIES"] = gpu, 1, 1
+	if got := of(); got["device_type"] != 1 || got["device_local_type"] != 2 || got["device_native_kernels"] != 0 {
+		t.Errorf("a GPU is %v", got)
+	}
+	told["TYPE"], told["LOCAL_MEM_TYPE"] = accelerator, 0
+	if got := of(); !math.IsNaN(got["device_type"]) || got["device_local_type"] != 0 {
+		t.Errorf("an accelerator without local memory is %v", got)
+	}
+	for name := range toldAs {
+		if !slices.ContainsFunc(OfOmniTune, func(f Feature) bool { return f.Name == "device_"+name }) {
+			t.Errorf("there is no feature %s", name)
+		}
+	}
+}
+
 // What OmniTune describes is what one sees, and what a machine's description does not have is not known.
 func TestOmniTune(t *testing.T) {
 	b := bound(t, mixed, "")
@@ -241,7 +293,7 @@ func TestOmniTune(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, m := range []*machine.Machine{h200, nil} {
-		values := OmniTune(b, b.Program.Calls[0], n, m)
+		values := OmniTune(b, b.Program.Calls[0], n, m, nil)
 		if len(values) != len(OfOmniTune) || len(values) != 102 {
 			t.Fatalf("%d numbers of %d features", len(values), len(OfOmniTune))
 		}

@@ -21,6 +21,9 @@ var densities = strings.Fields(`ashr add alloca and br call fadd fcmp fdiv fmul 
 // vectorTypes are the types for which OpenCL tells widths of vectors.
 var vectorTypes = strings.Fields("char double float half int long short")
 
+// widthKinds are the widths that it tells of each.
+var widthKinds = []string{"native", "preferred"}
+
 const cummins = "Cummins et al. 2018, table 5.1"
 
 func omniTuneFeatures() []Feature {
@@ -52,7 +55,7 @@ func omniTuneFeatures() []Feature {
 	for _, d := range deviceProperties {
 		say("device_"+d.name, d.unit, d.doc, d.example)
 	}
-	for _, kind := range []string{"native", "preferred"} {
+	for _, kind := range widthKinds {
 		for _, t := range vectorTypes {
 			say("device_"+kind+"_width_"+t, "elements", "The "+kind+" width of vectors of "+t+".", "4")
 		}
@@ -66,9 +69,10 @@ func omniTuneFeatures() []Feature {
 // absent stands for what is not known.
 var absent = math.NaN()
 
-// OmniTune returns the features of a call at its sizes on a machine, which may be nil. NaN is what is not known: a
-// machine's description has some of a device's properties alone.
-func OmniTune(b *ir.Binding, call *ir.Call, n *Instructions, m *machine.Machine) []float64 {
+// OmniTune returns the features of a call at its sizes on a machine, which may be nil. told is what an OpenCL driver
+// says of the device (device.Properties), which goes before the machine's description; nil if none is asked. NaN is
+// what is not known: a description has some of a device's properties alone.
+func OmniTune(b *ir.Binding, call *ir.Call, n *Instructions, m *machine.Machine, told map[string]int64) []float64 {
 	f := analysis.Analyze(b.Program, b).Call(call)
 	domain := domainOf(b, call)
 	columns, rows := 1.0, 1.0
@@ -91,7 +95,7 @@ func OmniTune(b *ir.Binding, call *ir.Call, n *Instructions, m *machine.Machine)
 		columns, rows, in, out,
 		float64(y.Low), float64(y.High), float64(x.High), float64(x.Low),
 	}
-	return append(append(append(list, n.densities()...), absent), n.device(m)...)
+	return append(append(append(list, n.densities()...), absent), n.device(m, told)...)
 }
 
 // elementCodes are the codes of the widest elements that are read and written.
@@ -123,17 +127,23 @@ func (n *Instructions) densities() []float64 {
 }
 
 // device are a device's properties, and who has counted.
-func (n *Instructions) device(m *machine.Machine) []float64 {
+func (n *Instructions) device(m *machine.Machine, told map[string]int64) []float64 {
 	var list []float64
 	for _, d := range deviceProperties {
-		v := absent
-		if m != nil && d.of != nil {
+		v, ok := toldOf(told, d.name)
+		switch {
+		case ok:
+		case m != nil && d.of != nil:
 			v = d.of(m)
+		default:
+			v = absent
 		}
 		list = append(list, v)
 	}
-	for range 2 * len(vectorTypes) {
-		list = append(list, absent)
+	for _, kind := range widthKinds {
+		for _, t := range vectorTypes {
+			list = append(list, toldWidth(told, kind, t))
+		}
 	}
 	if n.Clang {
 		return append(list, 1)

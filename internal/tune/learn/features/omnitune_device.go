@@ -3,7 +3,7 @@ package features
 import "github.com/gridloom/gridloom/internal/compile/machine"
 
 // deviceProperties are OmniTune's features of a device, but for the widths of vectors: what clGetDeviceInfo tells.
-// Those without a function are in no description of a machine.
+// Those without a function are in no description of a machine: drivers alone tell them (toldAs).
 var deviceProperties = []struct {
 	name, unit, doc, example string
 	of                       func(*machine.Machine) float64
