@@ -16,7 +16,7 @@ type benchLearning struct {
 	record       `embed:""`
 	Picks        []string `help:"Also sum up what bench picks has measured and left in these files." placeholder:"FILE"`
 	Lockbox      string   `help:"Judge on the recordings in this folder alone, which no choice was made by, and add the rows to the file of --json, a run after the other." placeholder:"DIR"`
-	Only         []string `enum:"candidates,form,live,choices" help:"Only these: candidates, form, live, choices. The rows of others stay in the file of --json. Choices are only made where they are named." placeholder:"NAME"`
+	Only         []string `enum:"candidates,form,resources,live,choices" help:"Only these: candidates, form, resources, live, choices. The rows of others stay in the file of --json. Choices are only made where they are named." placeholder:"NAME"`
 	Split        []string `enum:"stencil,pattern,suite,drawn,device" help:"Only models that have not learned from these: a kernel's stencil, its pattern, its suite of programs, drawn programs, or the processors that it was measured on. The rows of others stay in the file of --json." placeholder:"NAME"`
 	Device       string   `help:"Only what was measured on this device: a part of its name." placeholder:"NAME"`
 	heldOutFlags `embed:""`
@@ -121,6 +121,8 @@ func (c *benchLearning) judge(a *app, models *learning.HeldOut, part string, liv
 			fmt.Fprintln(a.stderr, "note: no form was judged: too few configurations of each were tried")
 		}
 		return forms, err
+	case learning.PartResources:
+		return learning.Resources(a.ctx, models, a.commit())
 	case learning.PartChoices:
 		return learning.Choices(a.ctx, models, a.commit(), a.stderr)
 	}

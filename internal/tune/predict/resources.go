@@ -100,6 +100,19 @@ func (g *givenResources) needs(list []schedule.Config, rows []float64) []Needs {
 	return needs
 }
 
+// NeedsOf predicts what configurations of a kernel take; nil if the model does not tell.
+func (m *Model) NeedsOf(k *Kernel, list []schedule.Config) []Needs {
+	if m.Resources == nil {
+		return nil
+	}
+	program, of := k.describe()
+	var rows []float64
+	for _, c := range list {
+		rows = of.Append(rows, c)
+	}
+	return m.Resources.given(k, program).needs(list, rows)
+}
+
 // needsOf predicts what a configuration of a kernel takes; nil if the model does not tell. The program's features and
 // what describes configurations are those of Kernel.describe.
 func (m *Model) needsOf(k *Kernel, program []float64, of features.Configurations, c schedule.Config) *Needs {

@@ -18,8 +18,8 @@ import (
 // Row is a figure of a model.
 type Row struct {
 	// Experiment is "candidates" for picks among those that all kernels were recorded with, "live" for picks among all
-	// candidates that were measured, "form" for the choice of a kernel's form, and "search" for searches; those of a
-	// device that models have not learned from begin with "transfer".
+	// candidates that were measured, "form" for the choice of a kernel's form, "resources" for what is predicted of
+	// registers, and "search" for searches; those of a device that models have not learned from begin with "transfer".
 	Experiment string  `json:"experiment"`
 	Model      string  `json:"model"`
 	Split      string  `json:"split"` // what is left out
@@ -53,17 +53,18 @@ type Row struct {
 const (
 	PartCandidates = "candidates"
 	PartForm       = "form"
-	PartLive       = "live" // picks and searches
+	PartResources  = "resources" // registers and spills
+	PartLive       = "live"      // picks and searches
 	PartChoices    = "choices"
 )
 
 // Parts are all parts, in the order that they are made in.
-var Parts = []string{PartCandidates, PartForm, PartChoices, PartLive}
+var Parts = []string{PartCandidates, PartForm, PartResources, PartChoices, PartLive}
 
 // Part returns the part that a row belongs to.
 func (r *Row) Part() string {
 	switch r.Experiment {
-	case PartCandidates, PartForm:
+	case PartCandidates, PartForm, PartResources:
 		return r.Experiment
 	case choice:
 		return PartChoices
