@@ -30,6 +30,9 @@ Examples:
 	gridloom learn --device H200 --out mine.json.gz`
 }
 
+// fewStencils are too few for what first picks come to to say much: each tenth of the stencils is left out once.
+const fewStencils = 20
+
 // learnedJSON is what --json prints.
 type learnedJSON struct {
 	Device    string  `json:"device"`
@@ -97,5 +100,8 @@ func (c *learnCmd) Run(a *app) error {
 			quantity.Count(m.Unchecked, "trial"))
 	}
 	a.row("first picks for stencils that were left out have %s", expectationText(e, false))
+	if t.Groups < fewStencils {
+		a.row("warning: so few stencils say little of others; gridloom record measures more")
+	}
 	return nil
 }

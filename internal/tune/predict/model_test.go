@@ -268,7 +268,15 @@ func TestTrainRefuses(t *testing.T) {
 	two[0].Device = "Another GPU"
 	three := recordings(t, 30, "star-zyx-r3")
 	three[0].Device, three[0].API = "processors", session.CPU
+	alike := append(recordings(t, 30, "star-zyx-r1"), recordings(t, 30, "star-zyx-r2")...)
+	for _, k := range alike {
+		k.Best = 1
+		for i := range k.Trials {
+			k.Trials[i].Seconds = 1
+		}
+	}
 	for want, list := range map[string][]*Recorded{
+		"faster than another":   alike,
 		"nothing to learn from": nil,
 		"one stencil":           one,
 		"of one device":         append(slices.Clone(one), two...),

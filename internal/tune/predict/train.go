@@ -46,6 +46,9 @@ func Train(ctx context.Context, list []*Recorded, progress func(done, all int)) 
 	if len(groups) < 2 {
 		return nil, errors.New("all kernels are one stencil: nothing tells how a model of it does on others")
 	}
+	if !slices.ContainsFunc(all, func(e *Examples) bool { return slices.Min(e.Targets) < slices.Max(e.Targets) }) {
+		return nil, errors.New("nothing to learn from: of no kernel one configuration is faster than another")
+	}
 	m := &Model{
 		Version: ModelVersion, API: list[0].API, Device: list[0].DeviceName, Features: featureNames(list[0].API),
 		Training: training(all, len(groups)),
