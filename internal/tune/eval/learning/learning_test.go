@@ -315,8 +315,23 @@ func TestLiftSum(t *testing.T) {
 		{Model: "b", Runs: 50},
 		{Model: "a", Correlation: 1, Runs: 4, Random: 10, First: 0.25},
 	}}
-	if got, want := r.sum("a"), (LiftModel{"a", 0.75, 2.5, 4, 4, 10, 5, 0.5}); got != want {
+	if got, want := r.sum("a"), (LiftModel{"a", 0.75, 2.5, 2.5, 4, 10, 5, 0.5}); got != want {
 		t.Errorf("%+v, not %+v", got, want)
+	}
+}
+
+// The median of an even number of kernels is the mean of the two in the middle, of shares as they are and not of their
+// logarithms.
+func TestMiddle(t *testing.T) {
+	var logarithms []float64
+	for _, x := range []float64{0.9, 0.1, 0.5, 0.4} {
+		logarithms = append(logarithms, scale(x, true))
+	}
+	if median, worst := middle(logarithms, true, false); median != 0.45 || worst != 0.1 {
+		t.Errorf("median %v, worst %v", median, worst)
+	}
+	if median, worst := middle([]float64{4, 1, 2}, false, true); median != 2 || worst != 4 {
+		t.Errorf("median %v, worst %v", median, worst)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/tune/learn"
 	"github.com/gridloom/gridloom/internal/tune/learn/features"
+	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/predict"
 )
 
@@ -134,8 +135,7 @@ func (r *LiftResult) sum(model string) LiftModel {
 		m.Fewer += math.Log(p.Random/p.Runs) / n
 		m.First += math.Log(max(least, p.First)) / n
 	}
-	slices.Sort(runs)
-	m.Median, m.Most = runs[len(runs)/2], runs[len(runs)-1]
+	m.Median, m.Most = measure.Median(runs), slices.Max(runs)
 	for _, v := range []*float64{&m.Fewer, &m.First} {
 		*v = math.Exp(*v)
 	}
