@@ -188,6 +188,8 @@ type Trial struct {
 	Code    session.Code
 	// Resources are what the compiler made of it, where it was compiled for a GPU.
 	Resources session.Resources
+	// Compile is how many seconds compiling it took; 0 if that is not known, or something else had the same code.
+	Compile float64
 }
 
 // add adds a trial. Of a configuration that was tried in several sessions the fastest counts: what disturbs a
@@ -202,7 +204,10 @@ func (r *Recorded) add(t Trial) {
 	case !ok:
 		r.known[text], r.Trials = len(r.Trials), append(r.Trials, t)
 	case t.Seconds > 0 && (r.Trials[i].Seconds == 0 || t.Seconds < r.Trials[i].Seconds):
+		t.Compile = cmp.Or(t.Compile, r.Trials[i].Compile)
 		r.Trials[i] = t
+	default:
+		r.Trials[i].Compile = cmp.Or(r.Trials[i].Compile, t.Compile)
 	}
 }
 
@@ -290,7 +295,7 @@ func Read(ctx context.Context, s store.Store, f store.Filter) (*Found, error) {
 		if len(k.Trials) == 0 {
 			list = append(list, k)
 		}
-		t := Trial{Config: c, Code: r.Code, Resources: r.Resources}
+		t := Trial{Config: c, Code: r.Code, Resources: r.Resources, Compile: r.Compile.Seconds()}
 		if r.Verdict == verdict.OK && !math.IsNaN(r.Median) && r.Median > 0 {
 			t.Seconds = r.Median
 		}

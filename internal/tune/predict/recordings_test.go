@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/tune/store"
 	"github.com/gridloom/gridloom/internal/tune/store/sqlite"
 )
@@ -37,4 +38,20 @@ func readAll(t testing.TB, pattern string) []*Recorded {
 		t.Log(u)
 	}
 	return found.Kernels
+}
+
+// Of what was tried twice the faster one counts; that compiling it took a while stays known where only one of both was
+// compiled.
+func TestTriedTwice(t *testing.T) {
+	c := schedule.Config{Family: "tile"}
+	compiled, known := Trial{Config: c, Seconds: 2, Compile: 0.5}, Trial{Config: c, Seconds: 1}
+	for _, order := range [][]Trial{{compiled, known}, {known, compiled}} {
+		r := &Recorded{known: map[string]int{}}
+		for _, x := range order {
+			r.add(x)
+		}
+		if len(r.Trials) != 1 || r.Trials[0].Seconds != 1 || r.Trials[0].Compile != 0.5 || r.Best != 1 {
+			t.Errorf("%+v", r.Trials)
+		}
+	}
 }

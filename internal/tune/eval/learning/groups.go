@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
 // groups are kernels by what they have in common: their stencil. Means are over groups, of the means of their kernels.
@@ -79,15 +81,17 @@ func sumUp(values []float64, names []string, geometric, fewer bool) Row {
 	return r
 }
 
-// middle returns the median of scaled values, and the worst.
-func middle(values []float64, geometric, fewer bool) (median, worst float64) {
-	list := slices.Clone(values)
-	slices.Sort(list)
-	worst = list[0]
-	if fewer {
-		worst = list[len(list)-1]
+// middle returns the median of values that are given scaled, and the worst.
+func middle(scaled []float64, geometric, fewer bool) (median, worst float64) {
+	var list []float64
+	for _, x := range scaled {
+		list = append(list, unscale(x, geometric)) // else the mean of the two in the middle would be a geometric one
 	}
-	return rounded(unscale(list[len(list)/2], geometric)), rounded(unscale(worst, geometric))
+	worst = slices.Min(list)
+	if fewer {
+		worst = slices.Max(list)
+	}
+	return rounded(measure.Median(list)), rounded(worst)
 }
 
 // ends returns the interval that 95 % of values lie in.

@@ -40,6 +40,7 @@ var Metrics = []Metric{
 
 // judged are the candidates of a kernel in the order of a model.
 type judged struct {
+	trials    []int     // their indices
 	fraction  []float64 // of the best that was recorded
 	predicted []float64
 	best      float64 // the largest fraction
@@ -66,6 +67,7 @@ func judge(e *predict.Examples, score scorer) (*judged, error) {
 	j := &judged{}
 	for _, i := range order {
 		f := e.Fraction(&e.Trials[trials[i]])
+		j.trials = append(j.trials, trials[i])
 		j.fraction, j.predicted = append(j.fraction, f), append(j.predicted, scores[i].predicted)
 		j.best = max(j.best, f)
 	}

@@ -285,38 +285,18 @@ func TestLeavesOutDevices(t *testing.T) {
 	}
 }
 
-// The redundancy of a number with itself is a half, with another that it decides less, and with one that has nothing
-// to do with it almost nothing. A constant tells nothing.
-func TestRedundancy(t *testing.T) {
-	r := rand.New(rand.NewPCG(9, 9))
-	var x, half, other, same []float64
-	for range 4000 {
-		v := r.Float64()
-		x, half, other, same = append(x, v), append(half, math.Floor(2*v)), append(other, r.Float64()), append(same, 3)
+// The median of an even number of kernels is the mean of the two in the middle, of shares as they are and not of their
+// logarithms.
+func TestMiddle(t *testing.T) {
+	var logarithms []float64
+	for _, x := range []float64{0.9, 0.1, 0.5, 0.4} {
+		logarithms = append(logarithms, scale(x, true))
 	}
-	if got := redundancy(x, x); math.Abs(got-0.5) > 1e-12 {
-		t.Errorf("a number with itself: %v", got)
+	if median, worst := middle(logarithms, true, false); median != 0.45 || worst != 0.1 {
+		t.Errorf("median %v, worst %v", median, worst)
 	}
-	if got := redundancy(x, half); got < 0.2 || got > 0.25 { // ln 2 of ln 2 + ln 10
-		t.Errorf("a number with its half: %v", got)
-	}
-	if got := redundancy(x, other); got > 0.01 {
-		t.Errorf("two numbers that have nothing in common: %v", got)
-	}
-	if got := redundancy(x, same); got > 1e-9 {
-		t.Errorf("a constant: %v", got)
-	}
-}
-
-// Models are summed up over programs: runs as they are, factors geometrically.
-func TestLiftSum(t *testing.T) {
-	r := &LiftResult{Programs: []LiftProgram{
-		{Model: "a", Correlation: 0.5, Runs: 1, Random: 10, First: 1},
-		{Model: "b", Runs: 50},
-		{Model: "a", Correlation: 1, Runs: 4, Random: 10, First: 0.25},
-	}}
-	if got, want := r.sum("a"), (LiftModel{"a", 0.75, 2.5, 4, 4, 10, 5, 0.5}); got != want {
-		t.Errorf("%+v, not %+v", got, want)
+	if median, worst := middle([]float64{4, 1, 2}, false, true); median != 2 || worst != 4 {
+		t.Errorf("median %v, worst %v", median, worst)
 	}
 }
 

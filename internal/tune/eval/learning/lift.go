@@ -26,27 +26,28 @@ type LiftResult struct {
 	Commit     string        `json:"commit"`
 }
 
-// LiftModel sums up a model over all programs.
+// LiftModel sums up a model over all programs: means over programs of the means over their types and sizes.
 type LiftModel struct {
-	Model       string  `json:"model"`
-	Correlation float64 `json:"correlation"`   // mean
-	Runs        float64 `json:"runs"`          // mean
-	Median      float64 `json:"median_runs"`   // and the most
-	Most        float64 `json:"most_runs"`     //
-	Random      float64 `json:"random_runs"`   // mean
-	Fewer       float64 `json:"fewer_runs_by"` // than in random orders: the geometric mean of the factors
-	First       float64 `json:"first_pick"`    // geometric mean
+	Model       string        `json:"model"`
+	Correlation float64       `json:"correlation"`
+	First       float64       `json:"first_pick"` // geometric
+	Reached     []ReachedMean `json:"reached"`
+	Best        []LookMean    `json:"best_after"`
 }
 
 // LiftProgram is what came of one program, by models of the others.
 type LiftProgram struct {
-	Program     string  `json:"program"`
-	Model       string  `json:"model"`
-	Variants    int     `json:"variants"`    // that were ranked
-	Correlation float64 `json:"correlation"` // of predicted and measured speed
-	Runs        float64 `json:"runs"`        // until a variant has 0.9 of the best
-	Random      float64 `json:"random_runs"` // likewise, in random orders
-	First       float64 `json:"first_pick"`  // of the best
+	Program     string    `json:"program"`
+	Sizes       string    `json:"sizes"`
+	Types       string    `json:"types"` // of the elements of its grids
+	Model       string    `json:"model"`
+	Variants    int       `json:"variants"`    // that were ranked
+	Correlation float64   `json:"correlation"` // of predicted and measured speed
+	First       float64   `json:"first_pick"`  // of the best
+	Reached     []Reached `json:"reached"`
+	Best        []Look    `json:"best_after"`
+
+	stencil string
 }
 
 // Redundancy is how much a feature tells of the speed.
@@ -55,12 +56,40 @@ type Redundancy struct {
 	Value   float64 `json:"value"` // mutual information by the sum of both entropies: between 0 and 0.5
 }
 
+// lifts is Lift's model.
+const lifts = "Lift's: components, 5 neighbours"
+
+// liftModel is a model of variants that are described by rows.
+type liftModel struct {
+	name  string
+	rows  []*predict.Examples
+	learn func(context.Context, *HeldOut, []*predict.Examples) (scorer, error)
+}
+
+// liftModels are Lift's and ours, the baselines first. All rank the variants that can be lowered; where nothing is
+// lowered that is not known, and the others are ranked, too.
+func liftModels(own, low []*predict.Examples) []liftModel {
+	var list []liftModel
+	for _, p := range plotted(ZeroR, Table) {
+		list = append(list, liftModel{p.Name, low, p.Learn})
+	}
+	nearest := func(share float64) func(*learn.Numbers) (learn.Regressor, error) {
+		return func(n *learn.Numbers) (learn.Regressor, error) { return learn.NewNearest(n, share, neighbours) }
+	}
+	return append(list,
+		liftModel{"plain 5 neighbours", low, regressed(nearest(1))}, // all components: the distance of all features
+		liftModel{lifts, low, regressed(nearest(componentShare))},
+		liftModel{"boosted, lowered", low, regressed(trees)},
+		liftModel{"boosted, program and configuration", own, regressed(trees)},
+	)
+}
+
 // Lift leaves out each program in turn, with all that are the same stencil. Models rank all variants that were
-// recorded and can be lowered, those that a search chose left out.
+// recorded, those that a search chose left out.
 func Lift(ctx context.Context, list []*predict.Recorded, commit string, log io.Writer) (*LiftResult, error) {
 	var own, low []*predict.Examples
 	for _, r := range list {
-		fmt.Fprintf(log, "%s: counting %d variants\n", r.Name, len(r.Trials))
+		fmt.Fprintf(log, "%s %s %s: counting %d variants\n", r.Name, r.Types(), r.Sizes(), len(r.Trials))
 		e := predict.Describe(r)
 		l, err := lowered(ctx, e)
 		if err != nil {
@@ -68,79 +97,86 @@ func Lift(ctx context.Context, list []*predict.Recorded, commit string, log io.W
 		}
 		own, low = append(own, e), append(low, l)
 	}
-	out := &LiftResult{Redundancy: redundancies(low)}
-	models := []struct {
-		name  string
-		of    []*predict.Examples
-		learn func(*learn.Numbers) (learn.Regressor, error)
-	}{
-		{"Lift's: components, 5 neighbours", low, func(n *learn.Numbers) (learn.Regressor, error) {
-			return learn.NewNearest(n, componentShare, neighbours)
-		}},
-		{"boosted, lowered", low, trees},
-		{"boosted, program and configuration", own, trees},
-	}
-	for _, m := range models {
-		for k, e := range m.of {
+	out := &LiftResult{Redundancy: redundancies(low), Device: list[0].Device, Commit: commit}
+	for _, m := range liftModels(own, low) {
+		fmt.Fprintf(log, "%s\n", m.name)
+		without := map[string]scorer{} // by the stencil that was left out
+		for _, e := range m.rows {
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
-			others := slices.DeleteFunc(slices.Clone(m.of), func(o *predict.Examples) bool {
-				return o.Stencil == e.Stencil
-			})
-			if len(others) == 0 {
-				return nil, errors.New("all programs are one stencil: nothing is left to learn from without it")
+			if without[e.Stencil] == nil {
+				others := slices.DeleteFunc(slices.Clone(m.rows), func(o *predict.Examples) bool {
+					return o.Stencil == e.Stencil
+				})
+				if len(others) == 0 {
+					return nil, errors.New("all programs are one stencil: nothing is left to learn from without it")
+				}
+				var err error
+				if without[e.Stencil], err = m.learn(ctx, nil, others); err != nil {
+					return nil, err
+				}
 			}
-			score, err := regressed(m.learn)(others)
-			if err != nil {
-				return nil, err
-			}
-			j, err := judge(e, each(score))
+			j, err := judge(e, without[e.Stencil])
 			if err != nil {
 				return nil, err
 			}
 			if j == nil {
-				return nil, fmt.Errorf("%s: none of the variants ran", e.Name)
+				return nil, fmt.Errorf("%s %s %s: none of the variants ran", e.Name, e.Types(), e.Sizes())
 			}
-			out.Programs = append(out.Programs, LiftProgram{
-				Program: e.Name, Model: m.name, Variants: len(j.fraction), First: rounded(j.fraction[0] / j.best),
-				Correlation: rounded(j.correlation()), Runs: j.runs(),
-				Random: rounded(atRandom(j, (*judged).runs, false, uint64(k))),
-			})
+			out.Programs = append(out.Programs, explored(e, m.name, j))
 		}
-	}
-	for _, m := range models {
 		out.Models = append(out.Models, out.sum(m.name))
 	}
-	out.Device, out.Commit = list[0].Device, commit
 	return out, nil
+}
+
+// explored says what comes of a program's variants in the order of a model.
+func explored(e *predict.Examples, model string, j *judged) LiftProgram {
+	p := LiftProgram{
+		Program: e.Name, Sizes: e.Sizes(), Types: e.Types(), Model: model, Variants: len(j.fraction),
+		Correlation: rounded(j.correlation()), First: rounded(j.fraction[0] / j.best), stencil: e.Stencil,
+	}
+	var c costs
+	for _, i := range j.trials {
+		c.compile, c.run = append(c.compile, e.Trials[i].Compile), append(c.run, e.Trials[i].Seconds)
+	}
+	for _, part := range partsOfBest {
+		p.Reached = append(p.Reached, j.reached(c, part))
+	}
+	for _, runs := range looks {
+		p.Best = append(p.Best, j.look(runs))
+	}
+	return p
 }
 
 // sum sums up a model.
 func (r *LiftResult) sum(model string) LiftModel {
-	m := LiftModel{Model: model}
-	var runs []float64
-	for _, p := range r.Programs {
-		if p.Model == model {
-			runs = append(runs, p.Runs)
-		}
-	}
-	n := float64(len(runs))
+	var names []string
+	var correlation, first []float64
+	reached, best := make([][]Reached, len(partsOfBest)), make([][]Look, len(looks))
 	for _, p := range r.Programs {
 		if p.Model != model {
 			continue
 		}
-		m.Correlation, m.Runs, m.Random = m.Correlation+p.Correlation/n, m.Runs+p.Runs/n, m.Random+p.Random/n
-		m.Fewer += math.Log(p.Random/p.Runs) / n
-		m.First += math.Log(max(least, p.First)) / n
+		names = append(names, p.stencil)
+		correlation, first = append(correlation, p.Correlation), append(first, scale(p.First, true))
+		for i, x := range p.Reached {
+			reached[i] = append(reached[i], x)
+		}
+		for i, x := range p.Best {
+			best[i] = append(best[i], x)
+		}
 	}
-	slices.Sort(runs)
-	m.Median, m.Most = runs[len(runs)/2], runs[len(runs)-1]
-	for _, v := range []*float64{&m.Fewer, &m.First} {
-		*v = math.Exp(*v)
+	g := newGroups(names)
+	m := LiftModel{
+		Model: model, Correlation: rounded(g.mean(correlation, nil)), First: rounded(unscale(g.mean(first, nil), true)),
 	}
-	for _, v := range []*float64{&m.Correlation, &m.Runs, &m.Random, &m.Fewer, &m.First} {
-		*v = rounded(*v)
+	for _, list := range reached {
+		m.Reached = append(m.Reached, sumReached(list, names))
+	}
+	for _, list := range best {
+		m.Best = append(m.Best, sumLooks(list, names))
 	}
 	return m
 }
@@ -148,10 +184,10 @@ func (r *LiftResult) sum(model string) LiftModel {
 // trees are those of Gridloom's models.
 func trees(n *learn.Numbers) (learn.Regressor, error) { return predict.Grow(n) }
 
-// regressed is a regressor of the speed, for rows of any features.
-func regressed(learner func(*learn.Numbers) (learn.Regressor, error)) func([]*predict.Examples) (
-	func(*predict.Examples, int) float64, error) {
-	return func(all []*predict.Examples) (func(*predict.Examples, int) float64, error) {
+// regressed scores by a regressor of the speed, for rows of any features.
+func regressed(learner func(*learn.Numbers) (learn.Regressor, error)) func(context.Context, *HeldOut,
+	[]*predict.Examples) (scorer, error) {
+	return func(_ context.Context, _ *HeldOut, all []*predict.Examples) (scorer, error) {
 		n := &learn.Numbers{}
 		for i := range all[0].Rows[0] {
 			n.Features = append(n.Features, fmt.Sprint(i))
@@ -164,30 +200,22 @@ func regressed(learner func(*learn.Numbers) (learn.Regressor, error)) func([]*pr
 			}
 		}
 		m, err := learner(n)
-		return func(e *predict.Examples, i int) float64 { return m.Predict(e.Rows[i]) }, err
+		return each(func(e *predict.Examples, i int) float64 { return m.Predict(e.Rows[i]) }), err
 	}
 }
 
-// lowered describes the variants of a kernel by what is counted on them. Those that cannot be lowered are no
-// candidates.
+// lowered describes the candidates of a kernel by what is counted on their variants. Those that cannot be lowered are
+// left out, and so are trials that are no candidates.
 func lowered(ctx context.Context, e *predict.Examples) (*predict.Examples, error) {
-	out := *e
-	out.Rows, out.Drawn = make([][]float64, len(e.Rows)), slices.Clone(e.Drawn)
+	rows := make([][]float64, len(e.Rows))
 	next := make(chan int)
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			for i := range next {
-				out.Rows[i] = make([]float64, len(features.OfLowered))
-				if !e.Drawn[i] {
-					continue
+				if row, err := e.Lowered(e.Trials[i].Config); err == nil {
+					rows[i] = row
 				}
-				row, err := e.Lowered(e.Trials[i].Config)
-				if err != nil {
-					out.Drawn[i] = false
-					continue
-				}
-				out.Rows[i] = row
 			}
 		})
 	}
@@ -195,11 +223,22 @@ func lowered(ctx context.Context, e *predict.Examples) (*predict.Examples, error
 		if ctx.Err() != nil {
 			break
 		}
-		next <- i
+		if e.IsCandidate(i) {
+			next <- i
+		}
 	}
 	close(next)
 	wg.Wait()
-	return &out, context.Cause(ctx)
+	of := *e.Recorded
+	of.Trials = nil
+	out := &predict.Examples{Recorded: &of, Stencil: e.Stencil, Program: e.Program}
+	for i, row := range rows {
+		if row != nil {
+			of.Trials, out.Rows = append(of.Trials, e.Trials[i]), append(out.Rows, row)
+			out.Targets, out.Drawn = append(out.Targets, e.Targets[i]), append(out.Drawn, e.Drawn[i])
+		}
+	}
+	return out, context.Cause(ctx)
 }
 
 // redundancies are those of all features, of all variants.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
 // Plots are what pictures of models show that have not learned from a kernel's stencil. Candidates are those that all
@@ -183,7 +185,7 @@ func (p *Plots) Rows() []Row {
 		}
 		r := made("predicted-measured", Own, fmt.Sprintf("measured where 0.%d is predicted", at), total)
 		r.Low, r.High = rounded(list[len(list)/20]), rounded(list[len(list)-1-len(list)/20])
-		r.Median, r.Worst = rounded(list[len(list)/2]), rounded(list[0])
+		r.Median, r.Worst = rounded(measure.Median(list)), rounded(list[0])
 		rows = append(rows, r)
 	}
 	for _, c := range p.Runs {

@@ -16,6 +16,7 @@ import (
 	"github.com/gridloom/gridloom/internal/run/quantity"
 	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
+	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/predict"
 	"github.com/gridloom/gridloom/internal/tune/synth"
 )
@@ -66,7 +67,7 @@ func RankingTimes(ctx context.Context, o RankingOptions) ([]RankingTime, error) 
 				rank = append(rank, time.Since(drawn).Seconds())
 				draw = append(draw, drawn.Sub(began).Seconds())
 			}
-			row.Draw, row.Rank = medianOf(draw), medianOf(rank)
+			row.Draw, row.Rank = measure.Median(draw), measure.Median(rank)
 			rows = append(rows, row)
 		}
 		fmt.Fprintf(o.Log, "%d of %d programs\n", i+1, len(programs))
@@ -94,12 +95,6 @@ func kernelsOfProgram(p *synth.Program, t *target.Target) ([]*predict.Kernel, er
 	return predict.KernelsOf(b, t, schedule.Plan{})
 }
 
-// medianOf is the median.
-func medianOf(list []float64) float64 {
-	s := slices.Sorted(slices.Values(list))
-	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
-}
-
 // WriteRankingTimes sums them up.
 func WriteRankingTimes(w io.Writer, rows []RankingTime) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -117,7 +112,7 @@ func WriteRankingTimes(w io.Writer, rows []RankingTime) error {
 		for _, r := range rows {
 			list = append(list, c.unit*c.of(r))
 		}
-		fmt.Fprintf(t, "%s\t"+c.format+"\t"+c.format+"\t"+c.format+"\n", c.name, slices.Min(list), medianOf(list),
+		fmt.Fprintf(t, "%s\t"+c.format+"\t"+c.format+"\t"+c.format+"\n", c.name, slices.Min(list), measure.Median(list),
 			slices.Max(list))
 	}
 	return t.Flush()
