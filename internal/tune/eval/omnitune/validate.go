@@ -13,7 +13,8 @@ type Pick struct {
 	Scenario *Scenario
 	Group    string // of the scenario, in the split's intervals
 	Size     int    // of the scenario's sizes
-	Fallback bool   // the size that was predicted was not run
+	Open     bool   // a size was predicted without knowing which were run
+	Fallback bool   // it was not run
 	Unknown  bool   // and nor is it known to be refused
 	Refused  int    // sizes that were asked for before, and are refused
 	Runs     int    // that were measured before
@@ -70,8 +71,8 @@ func picks(ctx context.Context, s *Suite, f Family, fold fold, split Split) ([][
 	for k, r := range rankers {
 		for _, x := range fold.own {
 			c := choose(r, x)
-			lists[k] = append(lists[k], Pick{x, split.unit(x), c.size, c.fallback, c.unknown, c.refused,
-				c.runs})
+			lists[k] = append(lists[k], Pick{Scenario: x, Group: split.unit(x), Size: c.size, Open: c.open,
+				Fallback: c.fallback, Unknown: c.unknown, Refused: c.refused, Runs: c.runs})
 		}
 	}
 	return lists, nil
