@@ -70,7 +70,9 @@ func TestRunTenthsAndGenerated(t *testing.T) {
 		t.Errorf("%d rows of %d are kept: %s", kept, len(rows), log.String())
 	}
 	find := func(model, split, metric string) (Row, bool) {
-		i := slices.IndexFunc(rows, func(r Row) bool { return r.Model == model && r.Split == split && r.Metric == metric })
+		i := slices.IndexFunc(rows, func(r Row) bool {
+			return r.Model == model && r.Split == split && r.Metric == metric
+		})
 		if i < 0 {
 			return Row{}, false
 		}
@@ -117,7 +119,8 @@ func TestRunTenthsAndGenerated(t *testing.T) {
 				if _, ok := find(m.Name, split.Name, speedMetric); !ok {
 					t.Errorf("%s, %s has no speed", m.Name, split.Name)
 				}
-				if r, ok := find(m.Name, split.Name, validityMetric); ok != classifier || r.Table != 0 || r.Random != 0 {
+				r, ok := find(m.Name, split.Name, validityMetric)
+				if ok != classifier || r.Table != 0 || r.Random != 0 {
 					t.Errorf("%s, %s: validity %v, %+v", m.Name, split.Name, ok, r)
 				}
 			}
