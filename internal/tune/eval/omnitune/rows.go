@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gridloom/gridloom/internal/tune/eval/bench"
 )
@@ -62,11 +63,12 @@ func Run(ctx context.Context, s *Suite, splits []Split, commit string, log io.Wr
 			more := f.among(known, family)
 			if len(more) == 0 {
 				fmt.Fprintf(log, "%s, without %s\n", family.Models[0].Name, split.Doc)
-				lists, err := Validate(ctx, s, family, split)
+				lists, times, err := timedPicks(ctx, s, family, split)
 				if err != nil {
 					return rows, err
 				}
 				for k, m := range family.Models {
+					fmt.Fprintf(log, "  %s: a pick takes %v\n", m.Name, times[k].Round(100*time.Nanosecond))
 					more = append(more, f.rows(m, lists[k])...)
 				}
 				if err := keep(more); err != nil {

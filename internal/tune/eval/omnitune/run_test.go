@@ -66,7 +66,7 @@ func TestRunTenthsAndGenerated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if kept != len(rows) || strings.Count(log.String(), "\n") != 2*len(Families) {
+	if kept != len(rows) || strings.Count(log.String(), "\n") != 2*(len(Families)+len(Models())) {
 		t.Errorf("%d rows of %d are kept: %s", kept, len(rows), log.String())
 	}
 	find := func(model, split, metric string) (Row, bool) {

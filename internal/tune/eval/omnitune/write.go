@@ -13,6 +13,7 @@ func Write(w io.Writer, s *Suite, rows []Row) {
 		byKey[[3]string{r.Model, r.Split, r.Metric}] = r
 	}
 	writeSpeeds(w, rows)
+	writeDevices(w, s)
 	judged := s.Scenarios[0].Judged
 	if !judged {
 		writePublished(w, byKey)
