@@ -14,6 +14,7 @@ type SVM struct {
 	Scale    scale    `json:"scale"`
 	Classes  int      `json:"classes"`
 	Planes   []plane  `json:"planes"`
+	Only     int      `json:"only,omitempty"` // the class of all examples, if there are no planes
 }
 
 // plane is between two classes: rows for which Normal*x > Offset are of the second.
@@ -24,7 +25,8 @@ type plane struct {
 	Offset float64   `json:"offset"`
 }
 
-// NewSVM finds the planes. A row on the wrong side of its margin costs c times how far it is.
+// NewSVM finds the planes. A row on the wrong side of its margin costs c times how far it is. Examples of one class
+// have no plane between them: then every row is of that class.
 func NewSVM(t *Table, c float64) (*SVM, error) {
 	if err := t.Check(); err != nil {
 		return nil, err
@@ -48,7 +50,7 @@ func NewSVM(t *Table, c float64) (*SVM, error) {
 		}
 	}
 	if len(m.Planes) == 0 {
-		return nil, errors.New("examples of one class have no margin to others")
+		m.Only = t.Labels[0]
 	}
 	return m, nil
 }
@@ -57,6 +59,9 @@ func NewSVM(t *Table, c float64) (*SVM, error) {
 func (m *SVM) Classify(row []float64) []float64 {
 	x := m.Scale.apply(m.Encoding.row(row))
 	won := make([]float64, m.Classes)
+	if len(m.Planes) == 0 {
+		won[m.Only] = 1
+	}
 	for _, p := range m.Planes {
 		if dot(p.Normal, x) > p.Offset {
 			won[p.Second]++

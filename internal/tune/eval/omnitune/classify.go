@@ -107,7 +107,7 @@ func fastestOf(s *Suite, from []*Scenario) (t *learn.Table, sizes []Size) {
 }
 
 func (r *classRanker) pick(x *Scenario) choice {
-	c := choice{size: pick(r, x)}
+	c := choice{size: pick(r, x), open: true}
 	c.fallback = x.Sizes[c.size] != r.predicted
 	c.unknown = !slices.Contains(x.known(), r.predicted)
 	c.refused = len(refusedBefore(r, x, x.Sizes[c.size]))

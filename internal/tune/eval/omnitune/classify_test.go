@@ -73,6 +73,37 @@ func TestFallbacks(t *testing.T) {
 	}
 }
 
+// Examples of one fastest size, and a single example, teach every model: classifiers say that size.
+func TestOneFastestSize(t *testing.T) {
+	s := &Suite{Features: []string{"x", "same"}}
+	for _, n := range []int{1, 2, 12} {
+		var from []*Scenario
+		for i := range n {
+			x := timed(8, 4, 2)
+			x.Name, x.Features = string(rune('a'+i)), []float64{float64(i), 3}
+			from = append(from, x)
+		}
+		asked := timed(8, 1, 2)
+		asked.Name, asked.Features = "asked", []float64{-40, 9}
+		for _, f := range Families {
+			rankers, err := f.learn(t.Context(), s, from, byBenchmark)
+			if err != nil {
+				t.Fatal(f.Models[0].Name, err)
+			}
+			for k, r := range rankers {
+				got := choose(r, asked)
+				c, ok := r.(*classRanker)
+				if !ok {
+					continue
+				}
+				if p := c.classifier.Classify(asked.Features); got.size != 2 || p[0] < 1-1e-9 {
+					t.Errorf("%s, of %d examples: %+v with %v", f.Models[k].Name, n, got, p)
+				}
+			}
+		}
+	}
+}
+
 // Where an example tells the size, every classifier finds it.
 func TestClassifiers(t *testing.T) {
 	s := &Suite{Features: []string{"x"}}

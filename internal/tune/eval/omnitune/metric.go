@@ -70,13 +70,14 @@ func metricsOver(base string, baseSize Size, expert string, expertSize Size) []m
 }
 
 // validity is whether the first size that was asked for is legal. Where it is not known which sizes are refused, it is
-// whether the size was run.
+// whether the size was run: models that choose among those alone have none.
 func validity(p Pick) (float64, bool) {
 	if p.Scenario.Judged {
 		v, _ := share(func(p Pick) bool { return p.Refused == 0 })(p)
 		return v, !p.Unknown
 	}
-	return share(func(p Pick) bool { return !p.Fallback })(p)
+	v, _ := share(func(p Pick) bool { return !p.Fallback })(p)
+	return v, p.Open
 }
 
 // fallbackSpeed is the speed of what a fallback picked, where it is known what is refused.

@@ -10,10 +10,10 @@ import (
 func TestMetrics(t *testing.T) {
 	picks := []Pick{
 		// 4 and 2 times as fast as the bases, then 2 and 1, 0.5 and 2, and a scenario that did not run them
-		{Scenario: timed(8, 4, 2), Group: "a", Size: 2},
-		{Scenario: timed(8, 4, 2), Group: "a", Size: 1, Fallback: true},
-		{Scenario: timed(1, 4, 2), Group: "b", Size: 2, Runs: 3},
-		{Scenario: &Scenario{Sizes: made[2:], Speeds: []float64{1, 0.25}, Best: 1}, Group: "b", Size: 1},
+		{Scenario: timed(8, 4, 2), Group: "a", Size: 2, Open: true},
+		{Scenario: timed(8, 4, 2), Group: "a", Size: 1, Open: true, Fallback: true},
+		{Scenario: timed(1, 4, 2), Group: "b", Size: 2, Open: true, Runs: 3},
+		{Scenario: &Scenario{Sizes: made[2:], Speeds: []float64{1, 0.25}, Best: 1}, Group: "b", Size: 1, Open: true},
 	}
 	groups := numbered(picks)
 	for name, want := range map[string]float64{
@@ -22,12 +22,38 @@ func TestMetrics(t *testing.T) {
 		"speed-up over 32x4": math.Cbrt(4), "speed-up over 32x4, lower quartile": 1, "sizes run": 3,
 	} {
 		m := metrics[slices.IndexFunc(metrics, func(m metric) bool { return m.name == name })]
-		if got := m.sampled(picks, groups).value([]float64{1, 1}); math.Abs(got-want) > 1e-12 {
+		if got := m.sampled(picks, groups).value([]float64{1, 1}); !(math.Abs(got-want) <= 1e-12) {
 			t.Errorf("%s: %v, not %v", name, got, want)
 		}
 	}
 	if got := metrics[0].sampled(picks, groups).value([]float64{2, 0}); got != 0.75 {
 		t.Errorf("the first group alone has %v", got)
+	}
+}
+
+// Where it is not known what is refused, who chose among the sizes that were run has no validity.
+func TestNoValidity(t *testing.T) {
+	known, open := Pick{Scenario: timed(8, 4)}, Pick{Scenario: timed(8, 4), Open: true}
+	if v, ok := validity(known); ok {
+		t.Errorf("a model that sees only what was run has validity %v", v)
+	}
+	if v, ok := validity(open); !ok || v != 1 {
+		t.Errorf("a predicted size that was run has validity %v, %v", v, ok)
+	}
+	if v, ok := validity(Pick{Scenario: judged(nil, 8, 4)}); !ok || v != 1 {
+		t.Errorf("where it is known what is refused, a legal size has validity %v, %v", v, ok)
+	}
+}
+
+// The mean of picks at random lies among those of single lists: a share is not above 1 by rounding.
+func TestRandomShares(t *testing.T) {
+	var picks []Pick
+	for range 7 {
+		picks = append(picks, Pick{Scenario: judged(nil, 8, 4)})
+	}
+	m := metrics[slices.IndexFunc(metrics, func(m metric) bool { return m.name == validityMetric })]
+	if got := random(m, picks); got != 1 {
+		t.Errorf("legal sizes alone have validity %v", got)
 	}
 }
 

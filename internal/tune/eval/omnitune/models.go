@@ -19,7 +19,8 @@ type picker interface {
 // choice is the size that was picked, and how.
 type choice struct {
 	size     int  // of those that were run
-	fallback bool // the size that was predicted was not run
+	open     bool // a size was predicted without knowing which were run
+	fallback bool // it was not run
 	unknown  bool // and nor is it known to be refused
 	refused  int  // sizes that were asked for before, and are refused
 	runs     int  // that were measured before

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -233,6 +234,63 @@ func TestModels(t *testing.T) {
 		"Without one dataset at a time", "is not known of these scenarios"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not written", want)
+		}
+	}
+}
+
+// Scenarios that are there twice, also under another name, are in one fold: a model that tells features apart alone is
+// no better than without the twins. Their number is noted.
+func TestTwins(t *testing.T) {
+	list := records(1)
+	for _, x := range list {
+		twin := maps.Clone(x)
+		twin["Benchmark"] = fmt.Sprint("[", x["Benchmark"])
+		list = append(list, twin)
+	}
+	s, err := suiteOf(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Twins != 60 || len(s.Scenarios) != 120 {
+		t.Errorf("%d of %d scenarios are twins", s.Twins, len(s.Scenarios))
+	}
+	for i := range 60 {
+		if a, b := &s.Scenarios[i], &s.Scenarios[60+i]; byTwin(a) != byTwin(b) || inThirds(a) != inThirds(b) {
+			t.Fatalf("scenario %d has no twin", i)
+		}
+	}
+	for _, split := range Splits[:1] {
+		folds, err := split.of(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range folds {
+			own := map[string]bool{}
+			for _, x := range f.own {
+				own[byTwin(x)] = true
+			}
+			for _, x := range f.others {
+				if own[byTwin(x)] {
+					t.Fatalf("%s %s: a twin of %s is known", split.Name, f.name, x.Name)
+				}
+			}
+			if len(f.own) != 2*len(own) {
+				t.Errorf("%s %s: %d scenarios of %d", split.Name, f.name, len(f.own), len(own))
+			}
+		}
+	}
+	if _, err := Splits[1].of(s); err == nil {
+		t.Error("twins of kernels that are not generated are learned from as generated ones")
+	}
+	var log, table strings.Builder
+	rows, err := Run(t.Context(), s, Splits[4:], "", &log, nil, func([]Row) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	Write(&table, s, rows)
+	for _, text := range []string{log.String(), table.String()} {
+		if !strings.Contains(text, "60 of 120 scenarios have the same features, dataset and device as one before") {
+			t.Errorf("no note of twins: %s", text)
 		}
 	}
 }

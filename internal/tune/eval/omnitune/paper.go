@@ -31,3 +31,18 @@ var paperTables = []struct {
 		"dataset":   {0.88, 5.53, 1.13},
 	}},
 }
+
+// paperDevices are the lines of the thesis's table 7.4 of devices that our scenarios have, and of GPUs and processors.
+var paperDevices = map[string]struct {
+	size               string
+	legal, least, mean float64
+}{
+	"tahiti":                                 {"48x4", 1, 0.54, 0.91},
+	"intel_r_core_tm_i5_2430m_cpu_@_2.40ghz": {"64x16", 0.8, 0.37, 0.91},
+	"intel_r_core_tm_i5_4570_cpu_@_3.20ghz":  {"88x8", 0.89, 0.33, 0.89},
+	"intel_r_core_tm_i7_3820_cpu_@_3.60ghz":  {"40x24", 0.95, 0.76, 0.97},
+	"geforce_gtx_590":                        {"12x2", 0.8, 0.2, 0.9},
+	"geforce_gtx_titan":                      {"64x4", 1, 0.26, 0.81},
+	"GPUs":                                   {"64x4", 0.76, 0.26, 0.86},
+	"CPUs":                                   {"88x8", 0.88, 0.33, 0.91},
+}

@@ -77,6 +77,7 @@ func FromRecordings(ctx context.Context, list []*predict.Recorded, clang *toolch
 	if len(s.Scenarios) == 0 {
 		return nil, errors.New("no recorded kernel has a shared configuration of the family " + recordedFamily)
 	}
+	s.findTwins()
 	s.Baseline, s.Expert = s.safest(), usualBlock(list)
 	s.Data = s.hash()
 	return s, nil

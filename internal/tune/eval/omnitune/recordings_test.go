@@ -190,8 +190,9 @@ func TestRefused(t *testing.T) {
 	}
 	classes := []Size{human, made[2], made[3], {512, 1, 1}}
 	for class, want := range []choice{
-		{size: 1}, {size: 1, fallback: true, refused: 1}, {size: 0, fallback: true, refused: 1},
-		{size: 1, fallback: true, unknown: true, refused: 1},
+		{size: 1, open: true}, {size: 1, open: true, fallback: true, refused: 1},
+		{size: 0, open: true, fallback: true, refused: 1},
+		{size: 1, open: true, fallback: true, unknown: true, refused: 1},
 	} {
 		r := &classRanker{classifier: always{class, len(classes)}, sizes: classes, fallback: fallbacks[2].make(nil)}
 		if got := choose(r, x); got != want {

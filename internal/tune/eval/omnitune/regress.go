@@ -29,6 +29,9 @@ var regressing = Family{
 			return nil, err
 		}
 		base, _ := s.references()
+		if !slices.ContainsFunc(from, func(x *Scenario) bool { return slices.Contains(x.Sizes, base) }) {
+			base = usual(from) // nothing else can be learned
+		}
 		speedUps, err := regress(s, from, func(x *Scenario, size int) (float64, bool) { return x.over(base, size) })
 		if err != nil {
 			return nil, err

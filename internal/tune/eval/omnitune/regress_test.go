@@ -84,6 +84,25 @@ func TestHybridEnds(t *testing.T) {
 	})
 }
 
+// Where no example ran the baseline, speed-ups are over the size that most ran.
+func TestNoBaseline(t *testing.T) {
+	s := &Suite{Features: []string{"x"}}
+	var from []*Scenario
+	for i := range 20 {
+		x := &Scenario{Sizes: made[1:], Speeds: []float64{0.5, 1, 0.25}, Best: 1, Features: []float64{float64(i)}}
+		from = append(from, x)
+	}
+	rankers, err := regressing.learn(t.Context(), s, from, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, m := range regressing.Models {
+		if got := choose(rankers[k], from[3]); got.size != 1 {
+			t.Errorf("%s: %+v", m.Name, got)
+		}
+	}
+}
+
 // Algorithm 2 takes the least time and algorithm 3 the largest speed-up, where examples tell them.
 func TestRegressions(t *testing.T) {
 	s := &Suite{Features: []string{"x"}}

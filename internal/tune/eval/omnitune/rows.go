@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gridloom/gridloom/internal/tune/eval/bench"
 )
@@ -45,6 +46,9 @@ func Run(ctx context.Context, s *Suite, splits []Split, commit string, log io.Wr
 	keep func([]Row) error,
 ) ([]Row, error) {
 	var rows []Row
+	if note := s.twinNote(); note != "" {
+		fmt.Fprintln(log, "note: "+note)
+	}
 	for _, split := range splits {
 		if _, err := split.of(s); err != nil {
 			fmt.Fprintln(log, err)
@@ -59,11 +63,12 @@ func Run(ctx context.Context, s *Suite, splits []Split, commit string, log io.Wr
 			more := f.among(known, family)
 			if len(more) == 0 {
 				fmt.Fprintf(log, "%s, without %s\n", family.Models[0].Name, split.Doc)
-				lists, err := Validate(ctx, s, family, split)
+				lists, times, err := timedPicks(ctx, s, family, split)
 				if err != nil {
 					return rows, err
 				}
 				for k, m := range family.Models {
+					fmt.Fprintf(log, "  %s: a pick takes %v\n", m.Name, times[k].Round(100*time.Nanosecond))
 					more = append(more, f.rows(m, lists[k])...)
 				}
 				if err := keep(more); err != nil {
@@ -156,17 +161,19 @@ func figure(x float64) float64 {
 	return x
 }
 
-// random is the mean of a metric over twenty lists of picks at random.
+// random is the mean of a metric over twenty lists of picks at random. Rounding takes it no further than the lists are:
+// a share is at most 1.
 func random(m metric, picks []Pick) float64 {
 	const lists = 20
 	groups := numbered(picks)
 	once := slices.Repeat([]float64{1}, len(groups))
 	r := rand.New(rand.NewPCG(drawSeed, 1))
-	total := 0.0
+	total, least, most := 0.0, math.Inf(1), math.Inf(-1)
 	for range lists {
-		total += m.sampled(atRandom(picks, r.IntN), groups).value(once) / lists
+		v := m.sampled(atRandom(picks, r.IntN), groups).value(once)
+		total, least, most = total+v/lists, min(least, v), max(most, v)
 	}
-	return total
+	return min(max(total, least), most)
 }
 
 // order is the one of Splits, Models and metrics.

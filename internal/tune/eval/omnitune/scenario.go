@@ -45,6 +45,8 @@ type Scenario struct {
 	// nothing is known.
 	Judged  bool
 	Illegal []Size
+
+	Twin string // the name of the first scenario that has the same kernel, features, dataset and device
 }
 
 // fastest returns the first size that no other is faster than.
@@ -70,11 +72,38 @@ type Suite struct {
 	Features  []string
 	Scenarios []Scenario
 	Empty     int    // scenarios that were never run, or with no shared configuration, which are left out
+	Twins     int    // scenarios that have the same kernel, features, dataset and device as one before
 	Data      string // tells files apart
 	Splits    []Split
 
 	// The sizes that speed-ups are told over. The zero values are those of Cummins et al.
 	Baseline, Expert Size
+}
+
+// findTwins tells scenarios that are there more than once, under any name. Whoever has seen one has seen the other, so
+// that they are left out together.
+func (s *Suite) findTwins() {
+	first := map[string]string{}
+	for i := range s.Scenarios {
+		x := &s.Scenarios[i]
+		key := fmt.Sprint(x.Kernel, x.Features, "\n", x.Dataset, "\n", x.Device)
+		name, known := first[key]
+		if !known {
+			name, first[key] = x.Name, x.Name
+		} else {
+			s.Twins++
+		}
+		x.Twin = name
+	}
+}
+
+// twinNote says how many twins there are; nothing if there are none.
+func (s *Suite) twinNote() string {
+	if s.Twins == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d scenarios have the same features, dataset and device as one before, and are left out "+
+		"together with it", s.Twins, len(s.Scenarios))
 }
 
 // references are the sizes that speed-ups are told over.
@@ -159,6 +188,7 @@ func suiteOf(records []map[string]any) (*Suite, error) {
 	if len(s.Scenarios) == 0 {
 		return nil, fmt.Errorf("none of %d scenarios was run", s.Empty)
 	}
+	s.findTwins()
 	return s, nil
 }
 

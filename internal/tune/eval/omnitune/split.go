@@ -1,6 +1,7 @@
 package omnitune
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -18,7 +19,7 @@ type Split struct {
 
 // Splits are the validations of section 7.4 of Cummins et al.
 var Splits = []Split{
-	{"10-fold", "a tenth of the scenarios, by 10 shuffles", shuffled, inThirds, byName},
+	{"10-fold", "a tenth of the scenarios, by 10 shuffles", shuffled, inThirds, byTwin},
 	{"synthetic", "all kernels but generated ones", generated, byKernel, byBenchmark},
 	{"device", "one device at a time", leavingOut(byDevice), byDevice, byDevice},
 	{"kernel", "one kernel at a time, those with equal features together", leavingOut(byKernel), byKernel, byKernel},
@@ -28,7 +29,7 @@ var Splits = []Split{
 // RecordedSplits are those of recordings. 10-fold knows the same stencil with other elements, as theirs knows it on
 // other data; the others leave out whole stencils.
 var RecordedSplits = []Split{
-	{"10-fold", "a tenth of the scenarios, by 10 shuffles", shuffled, inThirds, byName},
+	{"10-fold", "a tenth of the scenarios, by 10 shuffles", shuffled, inThirds, byTwin},
 	{"synthetic", "all kernels but generated ones", generated, byPattern, byKernel},
 	{"kernel", "one stencil at a time", leavingOut(byKernel), byPattern, byKernel},
 	{"pattern", "one pattern of stencils at a time", leavingOut(byPattern), byPattern, byKernel},
@@ -39,12 +40,16 @@ func byKernel(x *Scenario) string    { return fmt.Sprint(x.Kernel) }
 func byPattern(x *Scenario) string   { return x.Pattern }
 func byDataset(x *Scenario) string   { return x.Dataset }
 func byBenchmark(x *Scenario) string { return x.Name }
-func byName(x *Scenario) string      { return fmt.Sprint(x.Name, x.Device, x.Dataset, x.Features) }
 
-// inThirds is one of three groups that scenarios are in by chance.
+// byTwin is the same of scenarios that are twins, and of no others.
+func byTwin(x *Scenario) string {
+	return fmt.Sprint(cmp.Or(x.Twin, x.Name), x.Device, x.Dataset, x.Features)
+}
+
+// inThirds is one of three groups that scenarios are in by chance, twins in the same.
 func inThirds(x *Scenario) string {
 	h := fnv.New64a()
-	io.WriteString(h, byName(x))
+	io.WriteString(h, byTwin(x))
 	return fmt.Sprint((h.Sum64() >> 32) % 3)
 }
 
@@ -95,19 +100,21 @@ func groupsOf(list []*Scenario, group Group) []fold {
 
 const shuffles, tenths, shuffleSeed = 10, 10, 1
 
-// shuffled leaves out tenths of scenarios in ten random orders.
+// shuffled leaves out tenths of scenarios in ten random orders. Twins are in the same tenth: else a model would be
+// asked about what it has seen.
 func shuffled(list []*Scenario) []fold {
+	twins := groupsOf(list, byTwin)
 	var folds []fold
 	for k := range shuffles {
 		r := rand.New(rand.NewPCG(shuffleSeed, uint64(k)))
-		order := r.Perm(len(list))
+		order := r.Perm(len(twins))
 		for t := range tenths {
 			f := fold{name: fmt.Sprintf("%d.%d", k, t)}
 			for place, i := range order {
 				if place%tenths == t {
-					f.own = append(f.own, list[i])
+					f.own = append(f.own, twins[i].own...)
 				} else {
-					f.others = append(f.others, list[i])
+					f.others = append(f.others, twins[i].own...)
 				}
 			}
 			if len(f.own) > 0 {
@@ -118,11 +125,17 @@ func shuffled(list []*Scenario) []fold {
 	return folds
 }
 
-// generated leaves out all kernels that are not generated.
+// generated leaves out all kernels that are not generated, and generated ones that are twins of them.
 func generated(list []*Scenario) []fold {
+	named := map[string]bool{}
+	for _, x := range list {
+		if !x.Synthetic {
+			named[byTwin(x)] = true
+		}
+	}
 	f := fold{name: "kernels"}
 	for _, x := range list {
-		if x.Synthetic {
+		if !named[byTwin(x)] {
 			f.others = append(f.others, x)
 		} else {
 			f.own = append(f.own, x)

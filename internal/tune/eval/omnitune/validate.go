@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Pick is what a model picked for a scenario.
@@ -13,7 +14,8 @@ type Pick struct {
 	Scenario *Scenario
 	Group    string // of the scenario, in the split's intervals
 	Size     int    // of the scenario's sizes
-	Fallback bool   // the size that was predicted was not run
+	Open     bool   // a size was predicted without knowing which were run
+	Fallback bool   // it was not run
 	Unknown  bool   // and nor is it known to be refused
 	Refused  int    // sizes that were asked for before, and are refused
 	Runs     int    // that were measured before
@@ -25,11 +27,19 @@ func (p Pick) Speed() float64 { return p.Scenario.Speeds[p.Size] }
 // Validate lets the models of a family learn from the examples of each fold, and pick for the scenarios that were left
 // out. It returns the picks of each model.
 func Validate(ctx context.Context, s *Suite, f Family, split Split) ([][]Pick, error) {
+	lists, _, err := timedPicks(ctx, s, f, split)
+	return lists, err
+}
+
+// timedPicks are the picks of each model, and the median time from the features of a scenario to its size. Times are
+// not among the picks, since they differ from run to run.
+func timedPicks(ctx context.Context, s *Suite, f Family, split Split) ([][]Pick, []time.Duration, error) {
 	folds, err := split.of(s)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	lists, errs := make([][][]Pick, len(folds)), make([]error, len(folds))
+	took := make([][][]time.Duration, len(folds))
 	var running sync.WaitGroup
 	free := make(chan bool, runtime.GOMAXPROCS(0))
 	for i, fold := range folds {
@@ -40,41 +50,47 @@ func Validate(ctx context.Context, s *Suite, f Family, split Split) ([][]Pick, e
 				errs[i] = context.Cause(ctx)
 				return
 			}
-			list, err := picks(ctx, s, f, fold, split)
-			if err != nil {
+			var err error
+			if lists[i], took[i], err = picks(ctx, s, f, fold, split); err != nil {
 				errs[i] = fmt.Errorf("%s, %s %s: %w", f.Models[0].Name, split.Name, fold.name, err)
 			}
-			lists[i] = list
 		})
 	}
 	running.Wait()
-	all := make([][]Pick, len(f.Models))
+	all, times := make([][]Pick, len(f.Models)), make([][]time.Duration, len(f.Models))
 	for i, err := range errs {
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for k := range all {
-			all[k] = append(all[k], lists[i][k]...)
+			all[k], times[k] = append(all[k], lists[i][k]...), append(times[k], took[i][k]...)
 		}
 	}
-	return all, nil
+	medians := make([]time.Duration, len(times))
+	for k, list := range times {
+		slices.Sort(list)
+		medians[k] = list[len(list)/2]
+	}
+	return all, medians, nil
 }
 
-// picks are those of each model for a fold.
-func picks(ctx context.Context, s *Suite, f Family, fold fold, split Split) ([][]Pick, error) {
+// picks are those of each model for a fold, and the time that each took.
+func picks(ctx context.Context, s *Suite, f Family, fold fold, split Split) ([][]Pick, [][]time.Duration, error) {
 	rankers, err := f.learn(ctx, s, fold.others, split.inner)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	lists := make([][]Pick, len(rankers))
+	lists, times := make([][]Pick, len(rankers)), make([][]time.Duration, len(rankers))
 	for k, r := range rankers {
 		for _, x := range fold.own {
+			start := time.Now()
 			c := choose(r, x)
-			lists[k] = append(lists[k], Pick{x, split.unit(x), c.size, c.fallback, c.unknown, c.refused,
-				c.runs})
+			times[k] = append(times[k], time.Since(start))
+			lists[k] = append(lists[k], Pick{Scenario: x, Group: split.unit(x), Size: c.size, Open: c.open,
+				Fallback: c.fallback, Unknown: c.unknown, Refused: c.refused, Runs: c.runs})
 		}
 	}
-	return lists, nil
+	return lists, times, nil
 }
 
 // atRandom picks sizes at random, as often as a model picked. What is refused is not drawn again.

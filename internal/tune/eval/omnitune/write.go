@@ -13,14 +13,18 @@ func Write(w io.Writer, s *Suite, rows []Row) {
 		byKey[[3]string{r.Model, r.Split, r.Metric}] = r
 	}
 	writeSpeeds(w, rows)
+	writeDevices(w, s)
 	judged := s.Scenarios[0].Judged
 	if !judged {
 		writePublished(w, byKey)
 	}
 	writeDetails(w, s, byKey)
+	if note := s.twinNote(); note != "" {
+		fmt.Fprintf(w, "\n%s.\n", note)
+	}
 	if !judged {
 		fmt.Fprintln(w, "\nWhich sizes a device refuses is not known of these scenarios: what was not run may be "+
-			"legal. Validity is the share of predicted sizes that were run.")
+			"legal. Validity is the share of predicted sizes that were run, of models that do not know which were.")
 		return
 	}
 	legal, refused := 0, 0
