@@ -31,6 +31,8 @@ type GarveyResult struct {
 	Rows         []GarveyRow     `json:"rows"`    // as in Tables 3 and 7
 	Loading      []GarveyLoading `json:"loading"` // hybrid against random sampling, for each technique
 	Summary      GarveySummary   `json:"summary"`
+	Interest     []InterestRow   `json:"interest"`    // of the spaces, the means last
+	Values       []ValueRow      `json:"best_values"` // of the best configurations
 }
 
 // GarveyKernel is a recorded space.
@@ -154,6 +156,7 @@ func compare(ctx context.Context, recordings []*recordingFile, seeds int) (*Garv
 		Kernels: []GarveyKernel{}, Loading: []GarveyLoading{},
 	}
 	t := table{}
+	var spaces []*plainSpace
 	for _, b := range recordings {
 		r, err := b.replayable()
 		if err != nil {
@@ -165,6 +168,11 @@ func compare(ctx context.Context, recordings []*recordingFile, seeds int) (*Garv
 		}
 		g.Kernels = append(g.Kernels, GarveyKernel{b.about.Program, len(r.Trials), r.Valid(), 1e3 * y.Best(),
 			b.best().Config, 1e3 * y.Median()})
+		space, err := newPlainSpace(b.about.Program, r)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", b.name, err)
+		}
+		spaces = append(spaces, space)
 		parts, err := g.load(ctx, b.about.Program, r, seeds)
 		if err == nil {
 			err = t.add(ctx, r, parts, seeds)
@@ -175,6 +183,7 @@ func compare(ctx context.Context, recordings []*recordingFile, seeds int) (*Garv
 	}
 	g.Rows = t.rows()
 	g.sum()
+	g.Interest, g.Values = interest(spaces, seeds, sampleSize), bestValues(spaces)
 	return g, nil
 }
 

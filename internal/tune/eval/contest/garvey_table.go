@@ -136,7 +136,10 @@ func WriteGarvey(w io.Writer, g *GarveyResult) error {
 		"\nhybrid reaches random sampling's best in %d of %d cases, in %.0f %% of its time on average, in %d of them "+
 			"in at most 30 %%; within 1 %% in %d, in %.0f %% of the time, in %d in at most 30 %%\n",
 		s.Reached, s.Pairs, 100*s.MeanPart, s.InTime, s.Near, 100*s.MeanNear, s.NearInTime)
-	return err
+	if err != nil {
+		return err
+	}
+	return writeInterest(w, g.Interest, g.Values)
 }
 
 func percent(part *float64) string {
