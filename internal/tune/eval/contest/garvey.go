@@ -15,7 +15,16 @@ type GarveyOptions struct {
 	Folder   string // of the recordings
 	Subjects []*Subject
 	Seeds    int // of random sampling
-	Log      io.Writer
+	// Labels are kernels from whose best techniques forests learn, too; none if there are no others.
+	Labels []Label
+	Log    io.Writer
+}
+
+// Label is a kernel with the technique of loading that is the best for it.
+type Label struct {
+	Stencil   string    // as predict.Kernel.Group names it
+	Features  []float64 // of section 6.1
+	Technique string
 }
 
 // GarveyResult is the comparison of Garvey 2018, section 8, by replays of
@@ -31,8 +40,9 @@ type GarveyResult struct {
 	Rows         []GarveyRow     `json:"rows"`    // as in Tables 3 and 7
 	Loading      []GarveyLoading `json:"loading"` // hybrid against random sampling, for each technique
 	Summary      GarveySummary   `json:"summary"`
-	Interest     []InterestRow   `json:"interest"`    // of the spaces, the means last
-	Values       []ValueRow      `json:"best_values"` // of the best configurations
+	Techniques   []TechniqueRow  `json:"by_technique"` // as in Table 4
+	Interest     []InterestRow   `json:"interest"`     // of the spaces, the means last
+	Values       []ValueRow      `json:"best_values"`  // of the best configurations
 }
 
 // GarveyKernel is a recorded space.
@@ -49,12 +59,25 @@ type GarveyKernel struct {
 // geometrically.
 type GarveyRow struct {
 	Strategy       string  `json:"strategy"`
+	Kind           string  `json:"kind"` // baseline, oracle or predicted
 	OverRandom     float64 `json:"speedup_over_random"`
 	OverExpert     float64 `json:"speedup_over_expert"`
 	Configurations float64 `json:"configurations"` // compiled
 	Compile        float64 `json:"compile_seconds"`
 	Run            float64 `json:"run_seconds"`
 	Best           float64 `json:"best_count"` // kernels for which nobody found a faster one
+	*Prediction            // of predicted rows
+}
+
+// Prediction is how well a forest chooses the technique that a grouped search then searches (Garvey 2018, Table 6).
+type Prediction struct {
+	Learned  string  `json:"learned_from"` // kernels recorded as a whole, or also those of other recordings
+	Kernels  int     `json:"learned_kernels"`
+	Classes  int     `json:"learned_classes"` // techniques that are the best of some: of one there is nothing to learn
+	Accuracy float64 `json:"accuracy"`
+	Weighted float64 `json:"weighted_accuracy"` // the mean of the speed over the oracle's
+	// Usual is the weighted accuracy of ZeroR, which takes what is the best most often.
+	Usual float64 `json:"weighted_accuracy_zeror"`
 }
 
 // GarveyLoading is what hybrid does with a technique of loading, against random
@@ -120,7 +143,7 @@ func Garvey(ctx context.Context, o GarveyOptions) (*GarveyResult, error) {
 	if len(recordings) == 0 {
 		return nil, nil
 	}
-	return compare(ctx, recordings, o.Seeds)
+	return compare(ctx, recordings, o)
 }
 
 // checkVersions refuses recordings of different versions, since rows are averages over all. With record, incomplete
@@ -149,7 +172,8 @@ func checkVersions(recordings []*recordingFile, record bool) error {
 }
 
 // compare replays the recordings.
-func compare(ctx context.Context, recordings []*recordingFile, seeds int) (*GarveyResult, error) {
+func compare(ctx context.Context, recordings []*recordingFile, o GarveyOptions) (*GarveyResult, error) {
+	seeds := o.Seeds
 	g := &GarveyResult{
 		Device: recordings[0].about.Device, Commit: recordings[0].about.Commit, Grid: recordings[0].about.Grid,
 		Set: recordings[0].about.Set, Sample: sampleSize, Seeds: seeds,
@@ -175,29 +199,32 @@ func compare(ctx context.Context, recordings []*recordingFile, seeds int) (*Garv
 		spaces = append(spaces, space)
 		parts, err := g.load(ctx, b.about.Program, r, seeds)
 		if err == nil {
-			err = t.add(ctx, r, parts, seeds)
+			err = t.add(ctx, b.about.Program, r, parts, seeds)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", b.name, err)
 		}
 	}
-	g.Rows = t.rows()
+	if err := t.predict(o.Labels, o.Log); err != nil {
+		return nil, err
+	}
+	g.Rows, g.Techniques = t.rows(), t.techniques()
 	g.sum()
 	g.Interest, g.Values = interest(spaces, seeds, sampleSize), bestValues(spaces)
 	return g, nil
 }
 
-// load compares hybrid with random sampling for each technique, and returns the
-// parts of the recording.
+// load compares hybrid with random sampling for each technique, and returns the parts of the recording by technique:
+// nil where nothing works.
 func (g *GarveyResult) load(ctx context.Context, kernel string, r *replay.Recording,
 	seeds int) ([]*replay.Recording, error) {
-	var parts []*replay.Recording
-	for _, t := range techniques {
+	parts := make([]*replay.Recording, len(techniques))
+	for i, t := range techniques {
 		part, err := t.of(r)
 		if err != nil {
 			continue // no such kernel works
 		}
-		parts = append(parts, part)
+		parts[i] = part
 		list, err := samples(ctx, part, seeds, sampleSize, math.Inf(1))
 		if err != nil {
 			return nil, err

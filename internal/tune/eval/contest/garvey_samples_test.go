@@ -89,7 +89,7 @@ func TestGarveyParts(t *testing.T) {
 // Forests that have learned where vectors are the best technique choose them elsewhere, which costs what it costs.
 func TestGarveySamples(t *testing.T) {
 	whole, err := compare(t.Context(), []*recordingFile{made("dense-zyx-r1", 2), made("star-zyx-r2", 2),
-		made("diamond-zyx-r2", 2)}, 3)
+		made("diamond-zyx-r2", 2)}, GarveyOptions{Seeds: 3, Log: testWriter{t}})
 	if err != nil {
 		t.Fatal(err)
 	}
