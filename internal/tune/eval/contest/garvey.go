@@ -40,7 +40,7 @@ type GarveyResult struct {
 	Rows         []GarveyRow     `json:"rows"`    // as in Tables 3 and 7
 	Loading      []GarveyLoading `json:"loading"` // hybrid against random sampling, for each technique
 	Summary      GarveySummary   `json:"summary"`
-	Techniques   []TechniqueRow  `json:"by_technique"` // as in Table 4
+	ByTechnique  []TechniqueRow  `json:"by_technique"` // as in Table 4
 	Interest     []InterestRow   `json:"interest"`     // of the spaces, the means last
 	Values       []ValueRow      `json:"best_values"`  // of the best configurations
 }
@@ -133,10 +133,13 @@ func Garvey(ctx context.Context, o GarveyOptions) (*GarveyResult, error) {
 		return nil, err
 	}
 	var recordings []*recordingFile
-	for _, b := range all {
+	for i, b := range all {
 		if !b.complete() {
 			fmt.Fprintf(o.Log, "%s is left out: it is not recorded as a whole\n", b.name)
 			continue
+		}
+		if grid := o.Subjects[i].Grid(); b.about.Grid != "" && b.about.Grid != grid {
+			return nil, &GridError{b.path(), b.about.Grid, grid}
 		}
 		recordings = append(recordings, b)
 	}
@@ -144,6 +147,13 @@ func Garvey(ctx context.Context, o GarveyOptions) (*GarveyResult, error) {
 		return nil, nil
 	}
 	return compare(ctx, recordings, o)
+}
+
+// GridError says that a recording is of another grid than the one that is wanted.
+type GridError struct{ Path, Recorded, Wanted string }
+
+func (e *GridError) Error() string {
+	return fmt.Sprintf("%s is of a grid of %s cells, not of %s", e.Path, e.Recorded, e.Wanted)
 }
 
 // checkVersions refuses recordings of different versions, since rows are averages over all. With record, incomplete
@@ -208,7 +218,7 @@ func compare(ctx context.Context, recordings []*recordingFile, o GarveyOptions) 
 	if err := t.predict(o.Labels, o.Log); err != nil {
 		return nil, err
 	}
-	g.Rows, g.Techniques = t.rows(), t.techniques()
+	g.Rows, g.ByTechnique = t.rows(), t.techniques()
 	g.sum()
 	g.Interest, g.Values = interest(spaces, seeds, sampleSize), bestValues(spaces)
 	return g, nil

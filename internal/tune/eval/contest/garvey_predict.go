@@ -64,7 +64,7 @@ const (
 // in the paper (6.3): it learns the technique with which that search found the best of other kernels. One more has
 // learned from labels, which are the same for all searches. Neither knows the stencil that it chooses for.
 func (t *table) predict(labels []Label, log io.Writer) error {
-	var own []labelled // by kernel, without a technique
+	var own []labelled // by kernel; their techniques are not known yet
 	var stencils []string
 	for _, name := range t.kernels {
 		group, values, err := garveyFeatures(name, false)
@@ -81,24 +81,40 @@ func (t *table) predict(labels []Label, log io.Writer) error {
 	if err != nil {
 		return err
 	}
+	whole := make([][]labelled, len(grouped)) // by search: its best techniques
 	for s := range grouped {
-		learned := slices.Clone(own)
-		for k := range learned {
-			learned[k].group, learned[k].technique = stencils[k], leastTime(t.by[s][k])
-		}
-		if err := t.predictBy(s, fromWhole, own, stencils, learned, log); err != nil {
-			return err
+		for k, l := range own {
+			whole[s] = append(whole[s], labelled{stencils[k], l.features, leastTime(t.by[s][k])})
 		}
 	}
-	if len(given) == 0 {
-		return nil
-	}
-	for s := range grouped {
-		if err := t.predictBy(s, fromLabels, own, stencils, given, log); err != nil {
-			return err
+	for _, from := range []struct {
+		name string
+		of   [][]labelled
+	}{{fromWhole, whole}, {fromLabels, slices.Repeat([][]labelled{given}, len(grouped))}} {
+		if from.name == fromLabels && len(given) == 0 {
+			continue
+		}
+		if !canLearn(stencils, from.of[0]) {
+			fmt.Fprintf(log, "note: nothing is predicted from %s: they are all of one stencil\n", from.name)
+			continue
+		}
+		for s := range grouped {
+			if err := t.predictBy(s, from.name, own, stencils, from.of[s]); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// canLearn reports whether there is another stencil to learn from for each.
+func canLearn(stencils []string, learned []labelled) bool {
+	for _, s := range stencils {
+		if !slices.ContainsFunc(learned, func(l labelled) bool { return l.group != s }) {
+			return false
+		}
+	}
+	return true
 }
 
 // labelledBy finds the techniques of labels.
@@ -126,16 +142,10 @@ func leastTime(list []searchCost) int {
 }
 
 // predictBy adds the row of a search whose technique is chosen by forests that have learned from others.
-func (t *table) predictBy(s int, from string, own []labelled, stencils []string, learned []labelled,
-	log io.Writer) error {
+func (t *table) predictBy(s int, from string, own []labelled, stencils []string, learned []labelled) error {
 	var chosen, usual []int
 	for k := range own {
 		others := slices.DeleteFunc(slices.Clone(learned), func(l labelled) bool { return l.group == stencils[k] })
-		if len(others) == 0 {
-			fmt.Fprintf(log, "note: nothing is predicted for %s from %s: there is no other stencil to learn from\n",
-				grouped[s].name, from)
-			return nil
-		}
 		c, u, err := choose(own[k].features, others, false)
 		if err != nil {
 			return err

@@ -52,10 +52,10 @@ func TestPredictedRows(t *testing.T) {
 			t.Errorf("%+v %+v, and the oracle %+v", r, r.Prediction, oracle)
 		}
 	}
-	if len(g.Techniques) != 16 {
-		t.Fatalf("%+v", g.Techniques)
+	if len(g.ByTechnique) != 16 {
+		t.Fatalf("%+v", g.ByTechnique)
 	}
-	for _, x := range g.Techniques {
+	for _, x := range g.ByTechnique {
 		// The best takes 0.5 ms with vectors of 4 and 1 ms with all else.
 		want, best := 0.5, 0
 		if x.Technique == "global with vectors" {
@@ -103,7 +103,7 @@ func TestPredictedWrong(t *testing.T) {
 		t.Errorf("%+v %+v", r, r.Prediction)
 	}
 	// There is one whole recording, and so none to learn from.
-	if !strings.Contains(log.String(), "nothing is predicted for Hybrid from whole recordings") {
+	if !strings.Contains(log.String(), "nothing is predicted from whole recordings") {
 		t.Error(log.String())
 	}
 	labels[1].Technique = "magic"

@@ -207,6 +207,17 @@ func labels(g *GarveyResult, arithmetic bool) ([]labelled, error) {
 	return list, nil
 }
 
+// HasSamples reports whether a folder has recordings of samples, or of spaces as a whole.
+func HasSamples(folder string) (bool, error) {
+	if err := checkFolder(folder); err != nil {
+		return false, err
+	}
+	files, err := os.ReadDir(folder)
+	return slices.ContainsFunc(files, func(f os.DirEntry) bool {
+		return strings.HasSuffix(f.Name(), recordingEnd)
+	}), err
+}
+
 // readSamples reads the complete samples of a folder.
 func readSamples(ctx context.Context, folder string, seeds int, log io.Writer) ([]*sample, error) {
 	if err := checkFolder(folder); err != nil {
@@ -219,7 +230,7 @@ func readSamples(ctx context.Context, folder string, seeds int, log io.Writer) (
 	var list []*sample
 	var all []*recordingFile
 	for _, file := range files {
-		name, ok := strings.CutSuffix(file.Name(), ".t4.json.gz")
+		name, ok := strings.CutSuffix(file.Name(), recordingEnd)
 		if !ok {
 			continue
 		}

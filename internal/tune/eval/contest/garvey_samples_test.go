@@ -112,6 +112,12 @@ func TestGarveySamples(t *testing.T) {
 	keep("dense-zyx-r1", "8x1024x1024", "stages=1", 0.25)
 	keep("star-zyx-r1-a2m1", "256x256x256", "load=image", 0.25)
 	keep("star-zx-r1-a2m1", "256x256x256", "load=image", 0.25)
+	if ok, err := HasSamples(folder); !ok || err != nil {
+		t.Errorf("%v, %v", ok, err)
+	}
+	if ok, err := HasSamples(t.TempDir()); ok || err != nil {
+		t.Errorf("an empty folder has samples: %v", err)
+	}
 	half := made("dense-x-r1", 2)
 	half.folder, half.name, half.about.Grid = folder, "half", "64x64x64"
 	half.about.Configurations++

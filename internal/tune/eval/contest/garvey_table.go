@@ -189,11 +189,11 @@ func WriteGarvey(w io.Writer, g *GarveyResult) error {
 			r.Configurations, r.Compile, r.Run, r.Best)
 	}
 	writePredictions(t, g.Rows)
-	if len(g.Techniques) > 0 {
+	if len(g.ByTechnique) > 0 {
 		fmt.Fprintln(t, "\nloading (Table 4)\tstrategy\tspeed-up over random\tover as many at random\t"+
 			"configurations\tbest count")
 	}
-	for _, x := range g.Techniques {
+	for _, x := range g.ByTechnique {
 		fmt.Fprintf(t, "%s\t%s\t%.3f\t%.3f\t%.0f\t%d\n", x.Technique, x.Strategy, x.OverRandom, x.OverAsMany,
 			x.Configurations, x.Best)
 	}
