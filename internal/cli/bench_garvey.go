@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -21,10 +24,12 @@ type benchGarvey struct {
 }
 
 func (c *benchGarvey) Help() string {
-	return `Compares grouped searches with random sampling and with an expert's search, as Garvey 2018 does in Tables 3 and
-7, on spaces of synthetic kernels that were recorded exhaustively. With --samples it judges the paper's forests at
-other sizes and shapes and with more arithmetic (Tables 9 to 11), on samples of spaces, and with --techniques on
-recordings of all kernels, each without the kernel that they choose for.
+	return `Compares grouped searches with random sampling and with an expert's search, as Garvey 2018 does in Tables 3, 4
+and 7, on spaces of synthetic kernels that were recorded exhaustively: as oracles with every technique of loading, and
+with the one that a forest predicts, which has learned from other stencils (Table 6). It also says how interesting the
+spaces are (section 5). With --samples it judges the paper's forests at other sizes and shapes and with more arithmetic
+(Tables 9 to 11), on samples of spaces, and with --techniques on recordings of all kernels, each without the kernel that
+they choose for. Tables of the file of --json that are not made anew stay.
 
 Examples:
 
@@ -50,30 +55,45 @@ func (c *benchGarvey) Run(a *app) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	subjects, err := contest.GarveySubjects(c.Kernel, c.Size)
+	old, err := c.kept() // before anything takes time
+	if err == nil {
+		err = c.checkSamples()
+	}
+	if err != nil {
+		return err
+	}
+	slices.Sort(c.Kernel)
+	subjects, err := contest.GarveySubjects(slices.Compact(c.Kernel), c.Size)
+	if err != nil {
+		return err
+	}
+	techniques, labels, err := c.techniques(a)
 	if err != nil {
 		return err
 	}
 	g, err := contest.Garvey(a.ctx, contest.GarveyOptions{
-		Folder: c.Recordings, Subjects: subjects, Seeds: c.Seeds, Log: a.stderr,
+		Folder: c.Recordings, Subjects: subjects, Seeds: c.Seeds, Labels: labels, Log: a.stderr,
 	})
-	if err != nil {
+	switch _, other := errors.AsType[*contest.GridError](err); {
+	case other:
+		return misuse(fmt.Sprintf("--size %d", c.Size), err)
+	case err != nil:
 		return err
+	case g == nil:
+		return usage("--recordings %s: no kernel of Garvey's is recorded there as a whole", c.Recordings).
+			hintf("gridloom record garvey --exhaustive --recordings %s records them", c.Recordings)
 	}
 	var sampled []contest.SampledRow
 	if c.Samples != "" {
 		if sampled, err = contest.GarveySamples(a.ctx, c.Samples, g, c.Seeds, a.stderr); err != nil {
 			return err
 		}
-	}
-	techniques, err := c.techniques(a)
-	if err != nil {
-		return err
-	}
-	if g != nil {
-		if err := contest.WriteGarvey(a.stdout, g); err != nil {
-			return err
+		if len(sampled) == 0 {
+			return c.noSamples()
 		}
+	}
+	if err := contest.WriteGarvey(a.stdout, g); err != nil {
+		return err
 	}
 	if len(sampled) > 0 {
 		fmt.Fprintln(a.stdout)
@@ -87,10 +107,67 @@ func (c *benchGarvey) Run(a *app) error {
 			return err
 		}
 	}
-	if g == nil && techniques == nil {
+	return c.merge(a, old, garveyTables{g, sampled, techniques})
+}
+
+// checkSamples reports whether there are samples, if the user wants them judged.
+func (c *benchGarvey) checkSamples() error {
+	if c.Samples == "" {
 		return nil
 	}
-	return c.keep(garveyTables{g, sampled, techniques})
+	if ok, err := contest.HasSamples(c.Samples); ok || err != nil {
+		return err
+	}
+	return c.noSamples()
+}
+
+func (c *benchGarvey) noSamples() error {
+	return usage("--samples %s: no sample is recorded there as a whole", c.Samples).
+		hintf("gridloom record garvey --exhaustive --one-in 15 --recordings %s records them", c.Samples)
+}
+
+// kept is what the file of --json has; nothing if there is no file.
+func (c *benchGarvey) kept() (garveyTables, error) {
+	old := garveyTables{GarveyResult: &contest.GarveyResult{}}
+	if c.JSON == "" {
+		return old, nil
+	}
+	text, err := os.ReadFile(c.JSON)
+	if errors.Is(err, os.ErrNotExist) {
+		return old, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &old)
+	}
+	if err == nil && len(old.Kernels)+len(old.Samples)+len(old.Techniques) == 0 {
+		err = errors.New("it is of something else")
+	}
+	if err != nil {
+		return old, fmt.Errorf("%s has no tables of bench garvey: %w", c.JSON, err)
+	}
+	return old, nil
+}
+
+// merge keeps the tables, and those of the file that were not made anew.
+func (c *benchGarvey) merge(a *app, old, made garveyTables) error {
+	if c.JSON == "" {
+		return nil
+	}
+	others, err := made.Merge(old.GarveyResult)
+	if err != nil {
+		return misuse("--json "+c.JSON, err)
+	}
+	if others > 0 {
+		fmt.Fprintf(a.stderr, "note: %s keeps its averages: it has %d kernels that were not replayed now\n", c.JSON,
+			others)
+	}
+	if c.Samples == "" {
+		made.Samples = old.Samples
+	}
+	if c.Techniques == "" {
+		made.Techniques = old.Techniques
+	}
+	return c.keep(made)
 }
 
 // garveyTables are the paper's tables, ours and those of its forests.
@@ -100,18 +177,27 @@ type garveyTables struct {
 	Techniques []learning.Row       `json:"techniques,omitempty"`
 }
 
-// techniques judges the paper's forests, if the user wants it.
-func (c *benchGarvey) techniques(a *app) ([]learning.Row, error) {
+// techniques judges the paper's forests, if the user wants it, and returns what others can learn from.
+func (c *benchGarvey) techniques(a *app) ([]learning.Row, []contest.Label, error) {
 	if c.Techniques == "" {
-		return nil, nil
+		return nil, nil, nil
 	}
 	list, err := engine.Recordings(a.ctx, c.Techniques, "")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	rows, err := learning.Techniques(a.ctx, learning.NewHeldOut(list), a.commit())
-	if err == nil && rows == nil {
-		return nil, usage("--techniques %s: no kernel has two techniques with enough configurations each", c.Techniques)
+	h := learning.NewHeldOut(list)
+	rows, err := learning.Techniques(a.ctx, h, a.commit())
+	if err != nil {
+		return nil, nil, err
 	}
-	return rows, err
+	if rows == nil {
+		return nil, nil, usage("--techniques %s: no kernel has two techniques with enough configurations each",
+			c.Techniques)
+	}
+	var labels []contest.Label
+	for _, l := range learning.TechniqueLabels(h) {
+		labels = append(labels, contest.Label(l))
+	}
+	return rows, labels, nil
 }

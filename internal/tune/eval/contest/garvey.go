@@ -15,7 +15,16 @@ type GarveyOptions struct {
 	Folder   string // of the recordings
 	Subjects []*Subject
 	Seeds    int // of random sampling
-	Log      io.Writer
+	// Labels are kernels from whose best techniques forests learn, too; none if there are no others.
+	Labels []Label
+	Log    io.Writer
+}
+
+// Label is a kernel with the technique of loading that is the best for it.
+type Label struct {
+	Stencil   string    // as predict.Kernel.Group names it
+	Features  []float64 // of section 6.1
+	Technique string
 }
 
 // GarveyResult is the comparison of Garvey 2018, section 8, by replays of
@@ -31,6 +40,9 @@ type GarveyResult struct {
 	Rows         []GarveyRow     `json:"rows"`    // as in Tables 3 and 7
 	Loading      []GarveyLoading `json:"loading"` // hybrid against random sampling, for each technique
 	Summary      GarveySummary   `json:"summary"`
+	ByTechnique  []TechniqueRow  `json:"by_technique"` // as in Table 4
+	Interest     []InterestRow   `json:"interest"`     // of the spaces, the means last
+	Values       []ValueRow      `json:"best_values"`  // of the best configurations
 }
 
 // GarveyKernel is a recorded space.
@@ -47,12 +59,25 @@ type GarveyKernel struct {
 // geometrically.
 type GarveyRow struct {
 	Strategy       string  `json:"strategy"`
+	Kind           string  `json:"kind"` // baseline, oracle or predicted
 	OverRandom     float64 `json:"speedup_over_random"`
 	OverExpert     float64 `json:"speedup_over_expert"`
 	Configurations float64 `json:"configurations"` // compiled
 	Compile        float64 `json:"compile_seconds"`
 	Run            float64 `json:"run_seconds"`
 	Best           float64 `json:"best_count"` // kernels for which nobody found a faster one
+	*Prediction            // of predicted rows
+}
+
+// Prediction is how well a forest chooses the technique that a grouped search then searches (Garvey 2018, Table 6).
+type Prediction struct {
+	Learned  string  `json:"learned_from"` // kernels recorded as a whole, or also those of other recordings
+	Kernels  int     `json:"learned_kernels"`
+	Classes  int     `json:"learned_classes"` // techniques that are the best of some: of one there is nothing to learn
+	Accuracy float64 `json:"accuracy"`
+	Weighted float64 `json:"weighted_accuracy"` // the mean of the speed over the oracle's
+	// Usual is the weighted accuracy of ZeroR, which takes what is the best most often.
+	Usual float64 `json:"weighted_accuracy_zeror"`
 }
 
 // GarveyLoading is what hybrid does with a technique of loading, against random
@@ -108,17 +133,27 @@ func Garvey(ctx context.Context, o GarveyOptions) (*GarveyResult, error) {
 		return nil, err
 	}
 	var recordings []*recordingFile
-	for _, b := range all {
+	for i, b := range all {
 		if !b.complete() {
 			fmt.Fprintf(o.Log, "%s is left out: it is not recorded as a whole\n", b.name)
 			continue
+		}
+		if grid := o.Subjects[i].Grid(); b.about.Grid != "" && b.about.Grid != grid {
+			return nil, &GridError{b.path(), b.about.Grid, grid}
 		}
 		recordings = append(recordings, b)
 	}
 	if len(recordings) == 0 {
 		return nil, nil
 	}
-	return compare(ctx, recordings, o.Seeds)
+	return compare(ctx, recordings, o)
+}
+
+// GridError says that a recording is of another grid than the one that is wanted.
+type GridError struct{ Path, Recorded, Wanted string }
+
+func (e *GridError) Error() string {
+	return fmt.Sprintf("%s is of a grid of %s cells, not of %s", e.Path, e.Recorded, e.Wanted)
 }
 
 // checkVersions refuses recordings of different versions, since rows are averages over all. With record, incomplete
@@ -147,13 +182,15 @@ func checkVersions(recordings []*recordingFile, record bool) error {
 }
 
 // compare replays the recordings.
-func compare(ctx context.Context, recordings []*recordingFile, seeds int) (*GarveyResult, error) {
+func compare(ctx context.Context, recordings []*recordingFile, o GarveyOptions) (*GarveyResult, error) {
+	seeds := o.Seeds
 	g := &GarveyResult{
 		Device: recordings[0].about.Device, Commit: recordings[0].about.Commit, Grid: recordings[0].about.Grid,
 		Set: recordings[0].about.Set, Sample: sampleSize, Seeds: seeds,
 		Kernels: []GarveyKernel{}, Loading: []GarveyLoading{},
 	}
 	t := table{}
+	var spaces []*plainSpace
 	for _, b := range recordings {
 		r, err := b.replayable()
 		if err != nil {
@@ -165,30 +202,39 @@ func compare(ctx context.Context, recordings []*recordingFile, seeds int) (*Garv
 		}
 		g.Kernels = append(g.Kernels, GarveyKernel{b.about.Program, len(r.Trials), r.Valid(), 1e3 * y.Best(),
 			b.best().Config, 1e3 * y.Median()})
+		space, err := newPlainSpace(b.about.Program, r)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", b.name, err)
+		}
+		spaces = append(spaces, space)
 		parts, err := g.load(ctx, b.about.Program, r, seeds)
 		if err == nil {
-			err = t.add(ctx, r, parts, seeds)
+			err = t.add(ctx, b.about.Program, r, parts, seeds)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", b.name, err)
 		}
 	}
-	g.Rows = t.rows()
+	if err := t.predict(o.Labels, o.Log); err != nil {
+		return nil, err
+	}
+	g.Rows, g.ByTechnique = t.rows(), t.techniques()
 	g.sum()
+	g.Interest, g.Values = interest(spaces, seeds, sampleSize), bestValues(spaces)
 	return g, nil
 }
 
-// load compares hybrid with random sampling for each technique, and returns the
-// parts of the recording.
+// load compares hybrid with random sampling for each technique, and returns the parts of the recording by technique:
+// nil where nothing works.
 func (g *GarveyResult) load(ctx context.Context, kernel string, r *replay.Recording,
 	seeds int) ([]*replay.Recording, error) {
-	var parts []*replay.Recording
-	for _, t := range techniques {
+	parts := make([]*replay.Recording, len(techniques))
+	for i, t := range techniques {
 		part, err := t.of(r)
 		if err != nil {
 			continue // no such kernel works
 		}
-		parts = append(parts, part)
+		parts[i] = part
 		list, err := samples(ctx, part, seeds, sampleSize, math.Inf(1))
 		if err != nil {
 			return nil, err

@@ -11,9 +11,11 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/tune/eval/replay"
 	"github.com/gridloom/gridloom/internal/tune/learn"
 	"github.com/gridloom/gridloom/internal/tune/learn/features"
+	"github.com/gridloom/gridloom/internal/tune/predict"
 	"github.com/gridloom/gridloom/internal/tune/synth"
 )
 
@@ -61,15 +63,11 @@ func featureNames(arithmetic bool) []string {
 
 // garveyFeatures are the features of a kernel, and the stencil that it is of.
 func garveyFeatures(name string, arithmetic bool) (group string, values []float64, err error) {
-	suite := "garvey"
-	if !slices.ContainsFunc(synth.Kernels(), func(k synth.Kernel) bool { return k.Name() == name }) {
-		suite = "garvey416"
-	}
-	list, err := GarveyPart{Suite: suite, Names: []string{name}, Size: [3]int{32, 32, 32}}.Subjects()
+	suite := suiteOf(name)
+	x, err := boundOf(suite, name)
 	if err != nil {
 		return "", nil, err
 	}
-	x := list[0].bound
 	all := map[string]float64{}
 	for i, v := range features.Program(x, x.Program.Calls[0]) {
 		all[features.OfProgram[i].Name] = v
@@ -90,6 +88,32 @@ func garveyFeatures(name string, arithmetic bool) (group string, values []float6
 		values = append(values, v)
 	}
 	return p.Group, values, nil
+}
+
+// suiteOf is the suite that has a kernel of Garvey 2018.
+func suiteOf(name string) string {
+	if slices.ContainsFunc(synth.Kernels(), func(k synth.Kernel) bool { return k.Name() == name }) {
+		return "garvey"
+	}
+	return "garvey416"
+}
+
+// boundOf is a kernel on some grid: features of stencils do not depend on it.
+func boundOf(suite, name string) (*ir.Binding, error) {
+	list, err := GarveyPart{Suite: suite, Names: []string{name}, Size: [3]int{32, 32, 32}}.Subjects()
+	if err != nil {
+		return nil, err
+	}
+	return list[0].bound, nil
+}
+
+// stencilOf names the stencil of a kernel as recordings of package predict do.
+func stencilOf(name string) (string, error) {
+	x, err := boundOf(suiteOf(name), name)
+	if err != nil {
+		return "", err
+	}
+	return (&predict.Kernel{Bound: x, Call: x.Program.Calls[0]}).Group(), nil
 }
 
 // GarveySamples judges forests on the samples of a folder (Record, with GarveyPart.OneIn). Those that choose for other
@@ -183,6 +207,17 @@ func labels(g *GarveyResult, arithmetic bool) ([]labelled, error) {
 	return list, nil
 }
 
+// HasSamples reports whether a folder has recordings of samples, or of spaces as a whole.
+func HasSamples(folder string) (bool, error) {
+	if err := checkFolder(folder); err != nil {
+		return false, err
+	}
+	files, err := os.ReadDir(folder)
+	return slices.ContainsFunc(files, func(f os.DirEntry) bool {
+		return strings.HasSuffix(f.Name(), recordingEnd)
+	}), err
+}
+
 // readSamples reads the complete samples of a folder.
 func readSamples(ctx context.Context, folder string, seeds int, log io.Writer) ([]*sample, error) {
 	if err := checkFolder(folder); err != nil {
@@ -195,7 +230,7 @@ func readSamples(ctx context.Context, folder string, seeds int, log io.Writer) (
 	var list []*sample
 	var all []*recordingFile
 	for _, file := range files {
-		name, ok := strings.CutSuffix(file.Name(), ".t4.json.gz")
+		name, ok := strings.CutSuffix(file.Name(), recordingEnd)
 		if !ok {
 			continue
 		}
@@ -279,7 +314,7 @@ func judgeSamples(list []*sample, learned []labelled) (*SampledRow, error) {
 	n := float64(len(list))
 	for _, s := range list {
 		others := slices.DeleteFunc(slices.Clone(learned), func(l labelled) bool { return l.group == s.group })
-		chosen, usual, err := choose(s, others)
+		chosen, usual, err := choose(s.features, others, s.table == "arithmetic")
 		if err != nil {
 			return nil, err
 		}
@@ -302,12 +337,12 @@ func judgeSamples(list []*sample, learned []labelled) (*SampledRow, error) {
 }
 
 // choose returns the technique that a forest chooses, of ten trees as in section 6.1, and the most frequent one.
-func choose(s *sample, others []labelled) (chosen, usual int, err error) {
+func choose(values []float64, others []labelled, arithmetic bool) (chosen, usual int, err error) {
 	if len(others) == 0 {
 		return 0, 0, errors.New("all kernels are of one stencil")
 	}
 	t := &learn.Table{}
-	for _, name := range featureNames(s.table == "arithmetic") {
+	for _, name := range featureNames(arithmetic) {
 		t.Features = append(t.Features, learn.Feature{Name: name})
 	}
 	for _, x := range techniques {
@@ -322,7 +357,7 @@ func choose(s *sample, others []labelled) (chosen, usual int, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	return largest(f.Classify(s.features)), largest(wins), nil
+	return largest(f.Classify(values)), largest(wins), nil
 }
 
 // largest is the index of the largest number, the first of equals.

@@ -89,7 +89,7 @@ func TestGarveyParts(t *testing.T) {
 // Forests that have learned where vectors are the best technique choose them elsewhere, which costs what it costs.
 func TestGarveySamples(t *testing.T) {
 	whole, err := compare(t.Context(), []*recordingFile{made("dense-zyx-r1", 2), made("star-zyx-r2", 2),
-		made("diamond-zyx-r2", 2)}, 3)
+		made("diamond-zyx-r2", 2)}, GarveyOptions{Seeds: 3, Log: testWriter{t}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,6 +112,12 @@ func TestGarveySamples(t *testing.T) {
 	keep("dense-zyx-r1", "8x1024x1024", "stages=1", 0.25)
 	keep("star-zyx-r1-a2m1", "256x256x256", "load=image", 0.25)
 	keep("star-zx-r1-a2m1", "256x256x256", "load=image", 0.25)
+	if ok, err := HasSamples(folder); !ok || err != nil {
+		t.Errorf("%v, %v", ok, err)
+	}
+	if ok, err := HasSamples(t.TempDir()); ok || err != nil {
+		t.Errorf("an empty folder has samples: %v", err)
+	}
 	half := made("dense-x-r1", 2)
 	half.folder, half.name, half.about.Grid = folder, "half", "64x64x64"
 	half.about.Configurations++

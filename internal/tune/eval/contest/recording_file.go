@@ -75,7 +75,10 @@ type fastestSeen struct {
 // saveEvery is the number of outcomes after which the file is saved: a killed call loses at most these.
 const saveEvery = 200
 
-func (b *recordingFile) path() string      { return filepath.Join(b.folder, b.name+".t4.json.gz") }
+// recordingEnd ends the names of recordings.
+const recordingEnd = ".t4.json.gz"
+
+func (b *recordingFile) path() string      { return filepath.Join(b.folder, b.name+recordingEnd) }
 func (b *recordingFile) aboutPath() string { return filepath.Join(b.folder, b.name+".json") }
 
 // openRecording reads a recording, which may be empty.

@@ -11,7 +11,7 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/predict"
 )
 
-// tuned is how many configurations of a form have to be tried for its time to count: the best of them.
+// tuned is how many configurations of a form have to run for its time to count: the best of them.
 const tuned = 20
 
 // kernelForms are the forms of a kernel that were tuned.
@@ -25,17 +25,19 @@ type kernelForms struct {
 // formsOf finds the forms of a kernel, of some family alone unless it is "".
 func formsOf(e *predict.Examples, family string) *kernelForms {
 	k := &kernelForms{of: e, share: map[string]float64{}}
-	tried, formOf := map[string]int{}, e.FormOf()
+	ran, formOf := map[string]int{}, e.FormOf()
 	for i := range e.Trials {
 		t := &e.Trials[i]
 		form := formOf(t.Config)
 		if family != "" && t.Config.Family != family {
 			continue
 		}
-		tried[form]++
-		k.share[form] = max(k.share[form], e.Fraction(t))
+		if f := e.Fraction(t); f > 0 {
+			ran[form]++
+			k.share[form] = max(k.share[form], f)
+		}
 	}
-	maps.DeleteFunc(k.share, func(form string, share float64) bool { return tried[form] < tuned || share == 0 })
+	maps.DeleteFunc(k.share, func(form string, _ float64) bool { return ran[form] < tuned })
 	k.forms = slices.Sorted(maps.Keys(k.share))
 	for _, form := range k.forms {
 		if k.best == "" || k.share[form] > k.share[k.best] {

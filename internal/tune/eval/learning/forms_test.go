@@ -66,6 +66,12 @@ func TestFormsOf(t *testing.T) {
 	if k := formsOf(e, ""); len(k.forms) != 1 || k.best != "tile" {
 		t.Errorf("%d forms, the best is %s", len(k.forms), k.best)
 	}
+	// What could not run tells nothing of a form.
+	e = formed(t).All[1]
+	e.Trials[1].Seconds = 0
+	if k := formsOf(e, ""); len(k.forms) != 1 || k.best != "tile" {
+		t.Errorf("%d forms, the best is %s", len(k.forms), k.best)
+	}
 }
 
 // A form is predicted to have what its first candidates are, in the mean: none without any.
@@ -149,6 +155,22 @@ func TestTechniques(t *testing.T) {
 			}
 		}
 		e.Space = vectors
+	}
+	labels := TechniqueLabels(h)
+	if len(labels) != 30 {
+		t.Fatalf("%d kernels", len(labels))
+	}
+	for i, l := range labels {
+		want := "global" // of small stencils
+		if l.Features[1] == 50 {
+			want = "global with vectors"
+		}
+		if l.Technique != want || l.Stencil != h.All[i].Stencil || len(l.Features) != 4 {
+			t.Errorf("%+v, not %s", l, want)
+		}
+	}
+	if labels := TechniqueLabels(formed(t)); len(labels) > 0 {
+		t.Errorf("planes are no technique: %+v", labels)
 	}
 	rows, err := Techniques(t.Context(), h, "now")
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"text/tabwriter"
 
+	"github.com/gridloom/gridloom/internal/tune/learn/features"
 	"github.com/gridloom/gridloom/internal/tune/predict"
 )
 
@@ -17,12 +18,7 @@ var eachStencil = Split{Name: "kernel", part: func(e *predict.Examples, _ map[st
 // the technique by which a kernel loads, among forms of the family tile. There are no rows if no kernel has two that
 // were tuned.
 func Techniques(ctx context.Context, h *HeldOut, commit string) ([]Row, error) {
-	var all []*kernelForms
-	for _, e := range h.All {
-		if k := formsOf(e, "tile"); len(k.forms) > 1 {
-			all = append(all, k)
-		}
-	}
+	all := techniquesOf(h)
 	if len(all) == 0 {
 		return nil, nil
 	}
@@ -33,6 +29,50 @@ func Techniques(ctx context.Context, h *HeldOut, commit string) ([]Row, error) {
 		}
 	}
 	return judgeForms(ctx, h, all, pickers, []Split{eachStencil}, Row{Experiment: "technique", Commit: commit})
+}
+
+// techniquesOf are the kernels with several forms of the family tile that were tuned.
+func techniquesOf(h *HeldOut) []*kernelForms {
+	var all []*kernelForms
+	for _, e := range h.All {
+		if k := formsOf(e, "tile"); len(k.forms) > 1 {
+			all = append(all, k)
+		}
+	}
+	return all
+}
+
+// garveysTechniques are the paper's names of forms. Others are no technique of its, as vectors in shared memory.
+var garveysTechniques = map[string]string{
+	"tile": "global", "tile, vectors": "global with vectors", "tile, staged": "local", "tile, images": "image",
+}
+
+// TechniqueLabel is a kernel with the paper's technique that is the best for it, to learn from.
+type TechniqueLabel struct {
+	Stencil   string
+	Features  []float64 // features.OfGarvey
+	Technique string
+}
+
+// TechniqueLabels are the kernels of which several of the paper's techniques were tuned.
+func TechniqueLabels(h *HeldOut) []TechniqueLabel {
+	var list []TechniqueLabel
+	for _, k := range techniquesOf(h) {
+		best, known := "", 0
+		for _, form := range k.forms {
+			if garveysTechniques[form] == "" {
+				continue
+			}
+			if known++; best == "" || k.share[form] > k.share[best] {
+				best = form
+			}
+		}
+		if known > 1 {
+			list = append(list, TechniqueLabel{k.of.Stencil, k.of.Program[:len(features.OfGarvey)],
+				garveysTechniques[best]})
+		}
+	}
+	return list
 }
 
 // garveysFigures are the paper's, of its heuristics Dim, Opt and Hybrid on an NVIDIA GPU.
@@ -55,7 +95,7 @@ func WriteTechniques(w io.Writer, rows []Row) error {
 		return err
 	}
 	_, err := fmt.Fprintf(w, "\n%d kernels of %d stencils. A technique counts by the best of at least %d "+
-		"configurations; the paper's are what its heuristics found.\n",
+		"configurations that ran; the paper's are what its heuristics found.\n",
 		rows[0].Kernels, rows[0].Groups, tuned)
 	return err
 }
