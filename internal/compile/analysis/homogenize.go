@@ -99,7 +99,8 @@ type whole struct {
 	ok   bool
 }
 
-// split returns the parts of an expression.
+// split returns the parts of an expression, to be added to: a sum of a thousand terms is as deep, and is not copied at
+// each.
 func (h *homogenizer) split(e ir.Expr) ([]part, bool) {
 	switch e := e.(type) {
 	case *ir.Unary:
@@ -116,7 +117,7 @@ func (h *homogenizer) split(e ir.Expr) ([]part, bool) {
 				return nil, false
 			}
 			y, ok := h.split(e.Y)
-			return append(slices.Clip(x), y...), ok && len(x)+len(y) <= maxParts
+			return append(x, y...), ok && len(x)+len(y) <= maxParts
 		case op.Mul:
 			if p, ok := h.whole(e); ok {
 				return p, true
@@ -138,7 +139,7 @@ func (h *homogenizer) split(e ir.Expr) ([]part, bool) {
 		if !known.ok && known.blocker != nil {
 			h.block(known.blocker)
 		}
-		return known.parts, known.ok
+		return slices.Clip(known.parts), known.ok // whoever adds to them has a copy
 	}
 	if p, ok := h.whole(e); ok {
 		return p, true

@@ -34,8 +34,9 @@ func (p *Program) Infix(s *Stmt) string {
 
 // InfixExpr prints an expression as mathematics.
 func (p *Program) InfixExpr(e Expr) string {
-	text, _ := p.infix(e)
-	return text
+	var b strings.Builder
+	p.infix(&b, e)
+	return b.String()
 }
 
 const (
@@ -43,65 +44,109 @@ const (
 	precAtom   = 20
 )
 
-// infix returns the text and its precedence.
-func (p *Program) infix(e Expr) (string, int) {
+// precedence is that of an expression's text.
+func precedence(e Expr) int {
+	switch e := e.(type) {
+	case *Unary:
+		return e.Op.Prec()
+	case *Binary:
+		if e.Op != op.Min && e.Op != op.Max {
+			return e.Op.Prec()
+		}
+	case *Fma:
+		return precedence(written(e))
+	case *Select:
+		return precSelect
+	case *Cast:
+		if e.isSilent() {
+			return precedence(e.X)
+		}
+	case *PowInt:
+		return precAtom - 1
+	}
+	return precAtom
+}
+
+// isSilent reports whether a cast says nothing to a reader, as widening does.
+func (e *Cast) isSilent() bool {
+	return e.To == e.X.Type() || e.To.IsFloat() && e.X.Type() != types.F64
+}
+
+// infix writes the text. Sums of a thousand terms are as deep, so that no text is copied into a longer one.
+func (p *Program) infix(b *strings.Builder, e Expr) {
 	switch e := e.(type) {
 	case Const:
-		return e.Value.String(), precAtom
+		b.WriteString(e.Value.String())
 	case ParamRef:
-		return p.Params[e.Param].Name, precAtom
+		b.WriteString(p.Params[e.Param].Name)
 	case ScalarRef:
-		return e.Scalar.Name, precAtom
+		b.WriteString(e.Scalar.Name)
 	case TempRef:
-		return e.Temp.Name, precAtom
+		b.WriteString(e.Temp.Name)
 	case Pos:
-		return p.Axes[e.Axis], precAtom
+		b.WriteString(p.Axes[e.Axis])
 	case StepRef:
-		return "step", precAtom
+		b.WriteString("step")
 	case *Access:
-		var b strings.Builder
 		b.WriteString(e.Array.Name)
 		for _, ix := range e.Index {
 			switch {
 			case ix.Axis < 0:
-				fmt.Fprintf(&b, "[%d]", ix.Offset)
+				fmt.Fprintf(b, "[%d]", ix.Offset)
 			case ix.Offset == 0:
-				fmt.Fprintf(&b, "[%s]", p.Axes[ix.Axis])
+				fmt.Fprintf(b, "[%s]", p.Axes[ix.Axis])
 			default:
-				fmt.Fprintf(&b, "[%s%+d]", p.Axes[ix.Axis], ix.Offset)
+				fmt.Fprintf(b, "[%s%+d]", p.Axes[ix.Axis], ix.Offset)
 			}
 		}
-		return b.String(), precAtom
 	case *Unary:
-		return e.Op.Sign() + p.operand(e.X, e.Op.Prec()), e.Op.Prec()
+		b.WriteString(e.Op.Sign())
+		p.operand(b, e.X, e.Op.Prec())
 	case *Binary:
 		if e.Op == op.Min || e.Op == op.Max {
-			return fmt.Sprintf("%v(%s, %s)", e.Op, p.InfixExpr(e.X), p.InfixExpr(e.Y)), precAtom
+			p.called(b, fmt.Sprint(e.Op), e.X, e.Y)
+			return
 		}
 		prec := e.Op.Prec()
-		return p.operand(e.X, prec) + " " + e.Op.Sign() + " " + p.operand(e.Y, prec+1), prec
+		p.operand(b, e.X, prec)
+		b.WriteString(" " + e.Op.Sign() + " ")
+		p.operand(b, e.Y, prec+1)
 	case *Fma:
-		return p.infix(written(e))
+		p.infix(b, written(e))
 	case *Select:
-		return p.operand(e.Cond, precSelect+1) + " ? " + p.operand(e.X, precSelect+1) + " : " +
-			p.operand(e.Y, precSelect), precSelect
+		p.operand(b, e.Cond, precSelect+1)
+		b.WriteString(" ? ")
+		p.operand(b, e.X, precSelect+1)
+		b.WriteString(" : ")
+		p.operand(b, e.Y, precSelect)
 	case *Cast:
-		if e.To == e.X.Type() || e.To.IsFloat() && e.X.Type() != types.F64 {
-			return p.infix(e.X) // widening says nothing to a reader
+		if e.isSilent() {
+			p.infix(b, e.X)
+			return
 		}
-		return e.To.Word() + "(" + p.InfixExpr(e.X) + ")", precAtom
+		p.called(b, e.To.Word(), e.X)
 	case *FuncCall:
-		args := make([]string, len(e.Args))
-		for i, a := range e.Args {
-			args[i] = p.InfixExpr(a)
-		}
-		return fmt.Sprintf("%v(%s)", e.Func, strings.Join(args, ", ")), precAtom
+		p.called(b, fmt.Sprint(e.Func), e.Args...)
 	case *PowInt:
-		return fmt.Sprintf("%s^%d", p.operand(e.X, precAtom), e.N), precAtom - 1
+		p.operand(b, e.X, precAtom)
+		fmt.Fprintf(b, "^%d", e.N)
 	case *Random:
-		return "random(" + p.InfixExpr(e.Seed) + ")", precAtom
+		p.called(b, "random", e.Seed)
+	default:
+		panic("ir: unknown expression")
 	}
-	panic("ir: unknown expression")
+}
+
+// called writes a function of arguments.
+func (p *Program) called(b *strings.Builder, name string, args ...Expr) {
+	b.WriteString(name + "(")
+	for i, a := range args {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		p.infix(b, a)
+	}
+	b.WriteString(")")
 }
 
 // written is a fused multiply-add as its readers know it: as a sum of a product.
@@ -132,10 +177,13 @@ func unsigned(e Expr) (Expr, bool) {
 	return e, false
 }
 
-func (p *Program) operand(e Expr, prec int) string {
-	text, own := p.infix(e)
-	if own < prec {
-		return "(" + text + ")"
+// operand writes an expression within another, in parentheses if it needs them there.
+func (p *Program) operand(b *strings.Builder, e Expr, prec int) {
+	if precedence(e) >= prec {
+		p.infix(b, e)
+		return
 	}
-	return text
+	b.WriteString("(")
+	p.infix(b, e)
+	b.WriteString(")")
 }
