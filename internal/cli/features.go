@@ -121,10 +121,10 @@ func paperFeatures(b *ir.Binding, o lower.Options) ([]featureGroup, error) {
 			continue // several iterations
 		}
 		call := b.Program.Calls[i]
-		g := newFeatureGroup("program", features.OfProgram, features.Program(b, call))
+		program, of := features.Describe(b, call, o.Machine, c.Space)
+		g := newFeatureGroup("program", features.OfProgram, program)
 		g.Part = c.ID()
 		list = append(list, g)
-		of := features.NewConfigurations(b, call, o.Machine, c.Space)
 		g = newFeatureGroup("configuration", of.Features(), of.Of(c.Config))
 		g.Part = c.ID()
 		list = append(list, g)

@@ -44,8 +44,15 @@ func New(b *ir.Binding, call *ir.Call, m *machine.Machine, space schedule.Space)
 	if m == nil || m.GPU == nil {
 		return nil
 	}
+	return Of(analysis.Analyze(b.Program, b).Call(call), b, call, m, space)
+}
+
+// Of is New where the facts of the call are known.
+func Of(f *analysis.CallFacts, b *ir.Binding, call *ir.Call, m *machine.Machine, space schedule.Space) *Model {
+	if m == nil || m.GPU == nil {
+		return nil
+	}
 	p := b.Program
-	f := analysis.Analyze(p, b).Call(call)
 	e := &Model{
 		gpu: m.GPU, units: float64(max(1, m.Units)), axes: p.Axes, space: space, roles: space.Roles(),
 		extent: make([]int64, len(p.Axes)), low: make([]int64, len(p.Axes)), bytes: f.Traffic.Compulsory, pressure: 1,

@@ -72,8 +72,7 @@ func (k *Kernel) Code(c schedule.Config) (session.Code, bool) {
 
 // describe returns the features of the kernel's program, and what describes its configurations.
 func (k *Kernel) describe() ([]float64, features.Configurations) {
-	return features.Program(k.Bound, k.Call),
-		features.NewConfigurations(k.Bound, k.Call, k.Target.Machine, k.Space)
+	return features.Describe(k.Bound, k.Call, k.Target.Machine, k.Space)
 }
 
 // Lowered returns the features of the variant that a configuration makes (features.OfLowered): those of its first

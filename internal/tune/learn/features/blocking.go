@@ -81,8 +81,8 @@ type blockedArray struct {
 	halo  []int64 // by axis, both sides together
 }
 
-func newBlocking(b *ir.Binding, call *ir.Call, m *machine.Machine, space schedule.Space) *blocking {
-	f := analysis.Analyze(b.Program, b).Call(call)
+func newBlocking(f *analysis.CallFacts, b *ir.Binding, call *ir.Call, m *machine.Machine,
+	space schedule.Space) *blocking {
 	d := &blocking{
 		axes: len(b.Program.Axes), domain: domainOf(b, call), roles: space.Roles(), processors: 1,
 	}

@@ -36,7 +36,7 @@ func loopKernels(t *testing.T, b *ir.Binding) []lower.Choice {
 func TestBlocking(t *testing.T) {
 	b := example(t, "heat3d", "M=256 N=512")
 	domain := domainOf(b, b.Program.Calls[0])
-	of := NewConfigurations(b, b.Program.Calls[0], fourCores, loopKernels(t, b)[0].Space)
+	_, of := Describe(b, b.Program.Calls[0], fourCores, loopKernels(t, b)[0].Space)
 	size := 8.0
 	plane := func(y, x float64) float64 { return size * (3*(y+2)*(x+2) + y*x) } // of u and the result
 	z, y, x := float64(domain[0]), float64(domain[1]), float64(domain[2])
@@ -100,7 +100,7 @@ func TestBlockingIsNumbers(t *testing.T) {
 					continue
 				}
 				for _, m := range []*machine.Machine{fourCores, nil} {
-					of := NewConfigurations(b, call, m, c.Space)
+					_, of := Describe(b, call, m, c.Space)
 					for _, x := range c.Space.Sample(rng, 5) {
 						named(t, of.Features(), of.Of(x))
 						n++

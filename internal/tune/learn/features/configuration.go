@@ -20,16 +20,18 @@ type Configurations interface {
 	Append([]float64, schedule.Config) []float64
 }
 
-// NewConfigurations prepares to describe configurations of a call's kernel with some space: by OfBlocking where threads
-// of processors share nested loops, and by OfConfiguration otherwise. What a machine does not tell, which may be nil,
-// is left at 0.
-func NewConfigurations(b *ir.Binding, call *ir.Call, m *machine.Machine, space schedule.Space) Configurations {
+// Describe returns the features of a call, as Program does, and prepares to describe configurations of its kernel with
+// some space: by OfBlocking where threads of processors share nested loops, and by OfConfiguration otherwise. What a
+// machine does not tell, which may be nil, is left at 0.
+func Describe(b *ir.Binding, call *ir.Call, m *machine.Machine, space schedule.Space) ([]float64, Configurations) {
+	f := analysis.Analyze(b.Program, b).Call(call)
+	program := ofCall(b, f)
 	for i := range space.Families {
 		if space.Families[i].For(schedule.Workers) != nil {
-			return newBlocking(b, call, m, space)
+			return program, newBlocking(f, b, call, m, space)
 		}
 	}
-	return newThreaded(b, call, m, space)
+	return program, newThreaded(f, b, call, m, space)
 }
 
 // OfConfiguration are the features of a configuration of a kernel for GPUs: what it says, by the roles of its
@@ -139,10 +141,10 @@ type threaded struct {
 	roles           schedule.FamilyRoles
 }
 
-func newThreaded(b *ir.Binding, call *ir.Call, m *machine.Machine, space schedule.Space) *threaded {
-	f := analysis.Analyze(b.Program, b).Call(call)
+func newThreaded(f *analysis.CallFacts, b *ir.Binding, call *ir.Call, m *machine.Machine,
+	space schedule.Space) *threaded {
 	d := &threaded{
-		axes: b.Program.Axes, domain: domainOf(b, call), model: estimate.New(b, call, m, space),
+		axes: b.Program.Axes, domain: domainOf(b, call), model: estimate.Of(f, b, call, m, space),
 		reads: newThreadReads(f, len(b.Program.Axes)), moved: f.Traffic.Compulsory, roles: space.Roles(),
 		units: 1, multiprocessors: 1,
 	}

@@ -71,7 +71,8 @@ func configurations(t *testing.T, b *ir.Binding) (Configurations, schedule.Space
 	if err != nil {
 		t.Fatal(err)
 	}
-	return NewConfigurations(b, b.Program.Calls[0], o.Machine, choices[0].Space), choices[0].Space
+	_, of := Describe(b, b.Program.Calls[0], o.Machine, choices[0].Space)
+	return of, choices[0].Space
 }
 
 // So are those of configurations.
@@ -136,7 +137,7 @@ func TestFeaturesAreNumbers(t *testing.T) {
 				if c.Call != call.Name {
 					continue
 				}
-				of := NewConfigurations(b, call, d.o.Machine, c.Space)
+				_, of := Describe(b, call, d.o.Machine, c.Space)
 				for range 5 {
 					named(t, OfConfiguration, of.Of(d.config(c.Space)))
 					n++
