@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/analysis"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/gen"
 	"github.com/gridloom/gridloom/internal/compile/ir"
@@ -156,7 +157,8 @@ func TestFamilyInOneFile(t *testing.T) {
 		}
 	})
 	t.Run("estimate", func(t *testing.T) {
-		m := estimate.New(b, b.Program.Calls[0], o.Machine, space)
+		call := b.Program.Calls[0]
+		m := estimate.New(analysis.Analyze(b.Program, b).Call(call), b, call, o.Machine, space)
 		m.Fit(func(c schedule.Config) (float64, bool) {
 			with := o
 			with.Plan = schedule.Plan{Every: c}

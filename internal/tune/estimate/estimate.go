@@ -38,17 +38,9 @@ type Model struct {
 	sampled  int     // configurations of a sample
 }
 
-// New returns a model of a call's kernel with some space; nil where nothing is
-// known of the device.
-func New(b *ir.Binding, call *ir.Call, m *machine.Machine, space schedule.Space) *Model {
-	if m == nil || m.GPU == nil {
-		return nil
-	}
-	return Of(analysis.Analyze(b.Program, b).Call(call), b, call, m, space)
-}
-
-// Of is New where the facts of the call are known.
-func Of(f *analysis.CallFacts, b *ir.Binding, call *ir.Call, m *machine.Machine, space schedule.Space) *Model {
+// New returns a model of a call's kernel with some space, by the facts of the call; nil where nothing is known of the
+// device.
+func New(f *analysis.CallFacts, b *ir.Binding, call *ir.Call, m *machine.Machine, space schedule.Space) *Model {
 	if m == nil || m.GPU == nil {
 		return nil
 	}

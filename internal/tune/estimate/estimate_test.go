@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/analysis"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/lang"
 	"github.com/gridloom/gridloom/internal/compile/lower"
@@ -27,7 +28,8 @@ iterate 10 { seven (next, u); swap (next, u); }
 func model(t testing.TB, source string) *Model {
 	t.Helper()
 	o := options(t, source)
-	return New(o.Bound, o.Bound.Program.Calls[0], o.Machine, choice(t, o).Space)
+	p := o.Bound.Program
+	return New(analysis.Analyze(p, o.Bound).Call(p.Calls[0]), o.Bound, p.Calls[0], o.Machine, choice(t, o).Space)
 }
 
 // options lower a program for an H200.

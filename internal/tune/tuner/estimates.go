@@ -1,6 +1,7 @@
 package tuner
 
 import (
+	"github.com/gridloom/gridloom/internal/compile/analysis"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/verdict"
@@ -14,7 +15,9 @@ func newModel(call *tunedCall, space schedule.Space) *estimate.Model {
 	if call.about.Shared || call.about.Target.Kind() != lower.GPU {
 		return nil
 	}
-	return estimate.New(call.subject.bound, call.ir, call.about.Target.Machine, space)
+	b := call.subject.bound
+	facts := analysis.Analyze(b.Program, b).Call(call.ir)
+	return estimate.New(facts, b, call.ir, call.about.Target.Machine, space)
 }
 
 // needs returns the registers that the kernels of a call need by their text.

@@ -144,7 +144,7 @@ type threaded struct {
 func newThreaded(f *analysis.CallFacts, b *ir.Binding, call *ir.Call, m *machine.Machine,
 	space schedule.Space) *threaded {
 	d := &threaded{
-		axes: b.Program.Axes, domain: domainOf(b, call), model: estimate.Of(f, b, call, m, space),
+		axes: b.Program.Axes, domain: domainOf(b, call), model: estimate.New(f, b, call, m, space),
 		reads: newThreadReads(f, len(b.Program.Axes)), moved: f.Traffic.Compulsory, roles: space.Roles(),
 		units: 1, multiprocessors: 1,
 	}
