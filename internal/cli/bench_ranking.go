@@ -38,7 +38,7 @@ func (c *benchRanking) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	m, err := engine.ModelOf(t)
+	m, err := engine.ModelOf(t, "")
 	if err != nil {
 		return err
 	}

@@ -125,12 +125,9 @@ func (r *EmitRequest) take(x store.Record) bool {
 // prediction is nil if no kernel has a choice.
 func (r *EmitRequest) Predict(ctx context.Context, at *ir.Binding, t *target.Target, model string) (
 	*Prediction, error) {
-	m, err := modelOn(t, model)
+	m, err := ModelOf(t, model)
 	if err != nil {
 		return nil, err
-	}
-	if m == nil {
-		return nil, noModel(named(t), t)
 	}
 	var any schedule.Plan
 	if t.Kind() == lower.GPU { // kernels for processors always take any size

@@ -101,15 +101,6 @@ func modelFor(t *target.Target, path string) (*predict.Model, error) {
 	return m, nil
 }
 
-// ModelOf returns the model of a target that comes with Gridloom. The error is a *Fault if there is none.
-func ModelOf(t *target.Target) (*predict.Model, error) {
-	m, err := modelFor(t, "")
-	if m == nil && err == nil {
-		err = noModel(named(t), t)
-	}
-	return m, err
-}
-
 // modelOn returns a model as modelFor does, and refuses one that is not of the target: what it has learned there says
 // little of kernels here.
 func modelOn(t *target.Target, path string) (*predict.Model, error) {
@@ -122,6 +113,15 @@ func modelOn(t *target.Target, path string) (*predict.Model, error) {
 			hintf("gridloom learn --device makes one of what was measured here")
 	}
 	return m, nil
+}
+
+// ModelOf returns a model as modelOn does. That there is none is an error, too, a *Fault.
+func ModelOf(t *target.Target, path string) (*predict.Model, error) {
+	m, err := modelOn(t, path)
+	if m == nil && err == nil {
+		err = noModel(named(t), t)
+	}
+	return m, err
 }
 
 // mostTried is how many predicted configurations of a kernel are looked at for those that fit. The first is taken, and
@@ -273,12 +273,9 @@ func nameOf(t *target.Target) string {
 
 // Predict ranks the configurations of a program's kernels.
 func Predict(ctx context.Context, r PredictRequest) ([]Predicted, error) {
-	m, err := modelOn(r.Target, r.Model)
+	m, err := ModelOf(r.Target, r.Model)
 	if err != nil {
 		return nil, err
-	}
-	if m == nil {
-		return nil, noModel(named(r.Target), r.Target)
 	}
 	locals := settleLocals(r.Bound, r.Target, &r.Plan)
 	kernels, err := predict.KernelsOf(r.Bound, r.Target, r.Plan)
@@ -311,12 +308,13 @@ func Predict(ctx context.Context, r PredictRequest) ([]Predicted, error) {
 		if ranked, err = m.AtPlaces(ctx, k, ranked); err != nil {
 			return nil, err
 		}
-		for _, x := range ranked[:min(r.Top, len(ranked))] {
-			why, err := m.Reasons(ctx, k, x, r.Why)
-			if err != nil {
-				return nil, err
-			}
-			p.Top = append(p.Top, PredictedConfig{x.Config.String(), x.Fraction, x.Needs, x.FastestOf, x.Usual, why})
+		top := ranked[:min(r.Top, len(ranked))]
+		why, err := m.Reasons(ctx, k, top, r.Why)
+		if err != nil {
+			return nil, err
+		}
+		for i, x := range top {
+			p.Top = append(p.Top, PredictedConfig{x.Config.String(), x.Fraction, x.Needs, x.FastestOf, x.Usual, why[i]})
 		}
 		p.Nearest, p.Far = m.Nearest(k, 3)
 		list = append(list, p)

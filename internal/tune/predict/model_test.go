@@ -109,10 +109,11 @@ func TestTrain(t *testing.T) {
 	if five < 0.8*best || five < 1.2*mean {
 		t.Errorf("the first five have %.2f, all %.2f, and the best %.2f", five, mean, best)
 	}
-	reasons, err := m.Reasons(t.Context(), unseen.Kernel, ranked[0], 100)
+	why, err := m.Reasons(t.Context(), unseen.Kernel, ranked[:1], 100)
 	if err != nil {
 		t.Fatal(err)
 	}
+	reasons := why[0]
 	total := m.Speed.Start
 	for _, r := range reasons {
 		total += r.Effect

@@ -199,9 +199,11 @@ func (m *Model) Nearest(k *Kernel, n int) (list []Neighbour, far bool) {
 	own := features.Program(k.Bound, k.Call)
 	order, distance := m.byDistance(own)
 	for _, i := range order {
+		if len(list) == n {
+			break
+		}
 		name := m.Programs[i].Name
-		same := func(o Neighbour) bool { return o.Name == name } // of other types or sizes
-		if len(list) < n && !slices.ContainsFunc(list, same) {
+		if !slices.ContainsFunc(list, func(o Neighbour) bool { return o.Name == name }) { // in other types or sizes
 			list = append(list, Neighbour{name, distance[i]})
 		}
 	}
@@ -229,20 +231,25 @@ type Reason struct {
 	Effect  float64 `json:"effect"`
 }
 
-// Reasons returns the features that move a ranked configuration's prediction most, from the mean of all that was
-// learned, by the level that ranks it: each question of each tree moves it from one mean to the next (Saabas,
+// Reasons returns for each ranked configuration the features that move its prediction most, from the mean of all that
+// was learned, by the level that ranks it: each question of each tree moves it from one mean to the next (Saabas,
 // treeinterpreter, 2014).
-func (m *Model) Reasons(ctx context.Context, k *Kernel, x Ranked, n int) ([]Reason, error) {
+func (m *Model) Reasons(ctx context.Context, k *Kernel, list []Ranked, n int) ([][]Reason, error) {
 	program, of := k.describe()
-	row := of.Append(program, x.Config)
-	if m.Second == nil || x.leaves == nil {
-		return reasons(m.Speed, m.Features, row, n), nil
+	all := make([][]Reason, len(list))
+	for i, x := range list {
+		row := of.Append(slices.Clone(program), x.Config)
+		if m.Second == nil || x.leaves == nil {
+			all[i] = reasons(m.Speed, m.Features, row, n)
+			continue
+		}
+		variants, err := k.variants(ctx, []schedule.Config{x.Config}) // which were kept
+		if err != nil {
+			return nil, err
+		}
+		all[i] = reasons(m.Second.Speed, m.Second.Features, slices.Concat(row, variants[0]), n)
 	}
-	variants, err := k.variants(ctx, []schedule.Config{x.Config})
-	if err != nil {
-		return nil, err
-	}
-	return reasons(m.Second.Speed, m.Second.Features, slices.Concat(row, variants[0]), n), nil
+	return all, nil
 }
 
 // reasons returns the features that move what trees predict of a row most.
