@@ -100,7 +100,7 @@ func (c *benchPicks) Run(a *app) error {
 	for _, round := range rounds {
 		left = append(left, spread(round)...)
 	}
-	if c.Again {
+	if c.Again || c.Search > 0 {
 		left = learning.RowsFirst(left, rows)
 	}
 	if err := os.MkdirAll(c.Record, 0o777); err != nil {

@@ -168,7 +168,7 @@ func Unmeasured(all []*predict.Examples, rows []*Live, programs []string, search
 }
 
 // RowsFirst returns kernels that have a row before others, each in their order: rows that are measured anew are of one
-// model together sooner.
+// model together sooner, and a search of a kernel whose picks were measured costs less.
 func RowsFirst(list []*predict.Examples, rows []*Live) []*predict.Examples {
 	var with, without []*predict.Examples
 	for _, k := range list {
@@ -432,9 +432,16 @@ var searchMetrics = []struct {
 		return l.After(without, fewTrials)
 	}},
 	{prior, afterFew, true, false, func(l *Live, _, with *LiveSearch) float64 { return l.After(with, fewTrials) }},
+	{"auto", atTheEnd, true, false, func(l *Live, without, _ *LiveSearch) float64 {
+		return l.After(without, without.Trials)
+	}},
+	{prior, atTheEnd, true, false, func(l *Live, _, with *LiveSearch) float64 { return l.After(with, with.Trials) }},
 }
 
-const prior = "auto with a prior"
+const (
+	prior    = "auto with a prior"
+	atTheEnd = "after all trials"
+)
 
 var (
 	toPart   = fmt.Sprintf("trials to %.0f %%", 100*untilPart)

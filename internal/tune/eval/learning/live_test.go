@@ -73,7 +73,8 @@ func TestSumUpLive(t *testing.T) {
 	told.SetPrograms(h.All)
 	told.Picks = []predict.Pick{{Fraction: 0.4}}
 	rows[0].Searches = []LiveSearch{
-		{Trials: 30, Steps: []LiveStep{{8, 2}, {21, 1}}}, {Prior: 5, Trials: 9, Steps: []LiveStep{{3, 1}}},
+		{Trials: 30, Steps: []LiveStep{{8, 2}, {21, 1.04}, {25, 1}}},
+		{Prior: 5, Trials: 9, Steps: []LiveStep{{3, 1.04}}},
 	}
 	got, err := SumUpLive(rows, h, told, "now")
 	if err != nil {
@@ -94,7 +95,9 @@ func TestSumUpLive(t *testing.T) {
 		"search times fewer trials to 95 %":         7,
 		"search auto with a prior trials to 95 %":   3,
 		"search auto after 20 trials":               0.5,
-		"search auto with a prior after 20 trials":  1,
+		"search auto with a prior after 20 trials":  1 / 1.04,
+		"search auto after all trials":              1,
+		"search auto with a prior after all trials": 1 / 1.04,
 	} {
 		if r, ok := of[name]; !ok || math.Abs(r.Value-want) > 1e-4 || r.Device != "D" || r.Commit != "now" {
 			t.Errorf("%s: %+v, not %v", name, r, want)
