@@ -106,7 +106,7 @@ func (c *benchPicks) Run(a *app) error {
 	if err := os.MkdirAll(c.Record, 0o777); err != nil {
 		return err
 	}
-	prepare := func() error { return models.Prepare(a.ctx, left, models.BothWithout) }
+	prepare := func() error { return models.Prepare(a.ctx, left, models.BothWithout, a.stderr) }
 	if err := c.keeping(a, prepare); err != nil {
 		return err
 	}

@@ -34,5 +34,5 @@ func (f *heldOutFlags) keeping(a *app, work func() error) error {
 	if f.Models == "" {
 		return work()
 	}
-	return predict.KeepVariants(filepath.Join(f.Models, "variants.gob.gz"), a.interrupts.hold, work)
+	return predict.KeepVariants(a.ctx, filepath.Join(f.Models, "variants.gob.gz"), a.interrupts.hold, work)
 }

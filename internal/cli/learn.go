@@ -72,7 +72,7 @@ func (c *learnCmd) Run(a *app) error {
 		r.Progress = func(done, all int) { fmt.Fprintf(a.stderr, "%d of %d steps of learning are done\n", done, all) }
 	}
 	var m *engine.Learned
-	err := predict.KeepVariants(c.Variants, a.interrupts.hold, func() (err error) {
+	err := predict.KeepVariants(a.ctx, c.Variants, a.interrupts.hold, func() (err error) {
 		m, err = engine.Learn(a.ctx, r)
 		return err
 	})

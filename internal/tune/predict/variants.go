@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"sync"
 
+	"golang.org/x/sync/singleflight"
+
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
@@ -20,11 +22,12 @@ const mostVariants = 1 << 19
 // described are descriptions of variants by the hash of their programs and configurations. To lower and count one
 // takes some 40 ms.
 type described struct {
-	mutex sync.Mutex
-	rows  map[variantKey][]float64 // nil for what cannot be lowered
-	read  map[variantKey]bool      // those of a file
-	right map[string]bool          // kernels of which one of these was made anew, and was the same
-	made  int                      // so many are not written
+	mutex  sync.Mutex
+	rows   map[variantKey][]float64 // nil for what cannot be lowered
+	read   map[variantKey]bool      // those of a file
+	right  map[string]bool          // kernels of which one of these was made anew, and was the same
+	made   int                      // so many are not written
+	making singleflight.Group       // models that are learned side by side ask for the same ones
 }
 
 type variantKey [sha256.Size]byte
@@ -71,15 +74,31 @@ func (k *Kernel) variants(ctx context.Context, list []schedule.Config) ([][]floa
 	return out, context.Cause(ctx)
 }
 
-// of returns what is known of a key, or makes it. Once there are too many, all are forgotten.
+// of returns what is known of a key, or makes it: once, whoever asks meanwhile. Once there are too many, all are
+// forgotten.
 func (d *described) of(key variantKey, make func() []float64) []float64 {
-	d.mutex.Lock()
-	row, ok := d.rows[key]
-	d.mutex.Unlock()
-	if ok {
+	if row, ok := d.known(key); ok {
 		return row
 	}
-	row = make()
+	row, _, _ := d.making.Do(string(key[:]), func() (any, error) {
+		if row, ok := d.known(key); ok { // another has just made it
+			return row, nil
+		}
+		row := make()
+		d.keep(key, row)
+		return row, nil
+	})
+	return row.([]float64)
+}
+
+func (d *described) known(key variantKey) (row []float64, ok bool) {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	row, ok = d.rows[key]
+	return row, ok
+}
+
+func (d *described) keep(key variantKey, row []float64) {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	if len(d.rows) >= mostVariants {
@@ -88,7 +107,6 @@ func (d *described) of(key variantKey, make func() []float64) []float64 {
 	}
 	d.rows[key] = row
 	d.made++
-	return row
 }
 
 // hashed is the hash of all that a variant depends on beside its configuration.

@@ -2,6 +2,7 @@ package predict
 
 import (
 	"compress/gzip"
+	"context"
 	"encoding/gob"
 	"errors"
 	"io"
@@ -14,24 +15,33 @@ import (
 
 // KeepVariants does work that lowers variants. What a file has of them is not made again, and what is made is in the
 // file afterwards, also where the work was interrupted: to lower all that a model learns from takes a core an hour.
-// save runs what writes the file, for seconds, and may keep an interrupted process from ending before. The compiler may
-// have changed since the file was written: of each kernel one variant is made anew, and where it differs the work
-// fails, and the file stays as it is. Without a path nothing is kept.
-func KeepVariants(path string, save func(write func() error) error, work func() error) error {
+// That is written as soon as ctx ends, since the work may take longer to end than a process is left. save runs what
+// writes the file, for seconds, and may keep an interrupted process from ending before. The compiler may have changed
+// since the file was written: of each kernel one variant is made anew, and where it differs the work fails, and the
+// file stays as it is. Without a path nothing is kept.
+func KeepVariants(ctx context.Context, path string, save func(write func() error) error, work func() error) error {
 	if path == "" {
 		return work()
 	}
 	if err := lowered.readFile(path); err != nil {
 		return err
 	}
+	write := func() error {
+		if lowered.unwritten() == 0 {
+			return nil
+		}
+		return save(func() error { return gridio.WriteFile(path, lowered.write) })
+	}
+	early := make(chan error, 1)
+	stop := context.AfterFunc(ctx, func() { early <- write() })
 	failed := work()
+	if !stop() {
+		failed = errors.Join(failed, <-early)
+	}
 	if errors.Is(failed, errVariants) {
 		return &gridio.Error{Path: path, Text: failed.Error(), Hint: "remove it, and it is made anew", Err: failed}
 	}
-	if lowered.unwritten() == 0 {
-		return failed
-	}
-	return errors.Join(failed, save(func() error { return gridio.WriteFile(path, lowered.write) }))
+	return errors.Join(failed, write())
 }
 
 // readFile reads the file of variants, if there is one.

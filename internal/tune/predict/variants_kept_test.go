@@ -2,11 +2,14 @@ package predict
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -23,7 +26,7 @@ func TestKeepVariants(t *testing.T) {
 	}
 	describe := func() ([][]float64, error) {
 		var rows [][]float64
-		err := KeepVariants(path, save, func() (err error) {
+		err := KeepVariants(t.Context(), path, save, func() (err error) {
 			rows, err = k.variants(t.Context(), configs)
 			return err
 		})
@@ -50,7 +53,7 @@ func TestKeepVariants(t *testing.T) {
 	}
 	lowered.made = 1
 	interrupted := errors.New("interrupted")
-	if err := KeepVariants(path, save, func() error { return interrupted }); !errors.Is(err, interrupted) {
+	if err := KeepVariants(t.Context(), path, save, func() error { return interrupted }); !errors.Is(err, interrupted) {
 		t.Fatal(err)
 	}
 	changed, err := os.ReadFile(path)
@@ -73,5 +76,83 @@ func TestKeepVariants(t *testing.T) {
 		if _, err := describe(); err == nil || !strings.Contains(err.Error(), "no variants of Gridloom's") {
 			t.Errorf("a broken file of %d bytes: %v", len(broken), err)
 		}
+	}
+}
+
+// What was made is written when the context ends, though the work goes on: a process may be ended before the work is.
+func TestKeepVariantsInterrupted(t *testing.T) {
+	k := recordings(t, 1, "star-zyx-r3")[0].Kernel
+	configs := Candidates(k.Space, 5)
+	path := filepath.Join(t.TempDir(), "variants.gob.gz")
+	forget := func() { lowered = described{rows: map[variantKey][]float64{}, right: map[string]bool{}} }
+	forget()
+	defer forget()
+	ctx, interrupt := context.WithCancel(t.Context())
+	written := make(chan struct{})
+	early := filepath.Join(t.TempDir(), "early")
+	saved := 0
+	save := func(write func() error) error {
+		saved++
+		err := write()
+		if saved == 1 {
+			close(written)
+		}
+		return err
+	}
+	err := KeepVariants(ctx, path, save, func() error {
+		if _, err := k.variants(ctx, configs[:3]); err != nil {
+			return err
+		}
+		interrupt()
+		<-written
+		if err := os.Rename(path, early); err != nil {
+			return err
+		}
+		_, err := k.variants(t.Context(), configs) // some work does not see that it is to end
+		return errors.Join(err, ctx.Err())
+	})
+	if !errors.Is(err, context.Canceled) || saved != 2 {
+		t.Fatalf("saved %d times, %v", saved, err)
+	}
+	for file, want := range map[string]int{early: 3, path: len(configs)} {
+		forget()
+		if err := lowered.readFile(file); err != nil || len(lowered.read) != want {
+			t.Errorf("%s: %d of %d variants, %v", file, len(lowered.read), want, err)
+		}
+	}
+}
+
+// Models that are learned side by side ask for the same variants at once: each is made once.
+func TestVariantsAreMadeOnce(t *testing.T) {
+	d := described{rows: map[variantKey][]float64{}}
+	var made atomic.Int32
+	begun, all := make(chan struct{}), make(chan struct{})
+	var wg sync.WaitGroup
+	ask := func(make func() []float64) {
+		wg.Go(func() {
+			if row := d.of(variantKey{1}, make); len(row) != 1 || row[0] != 7 {
+				t.Errorf("%v", row)
+			}
+		})
+	}
+	describe := func() []float64 {
+		if made.Add(1) == 1 {
+			close(begun)
+			<-all
+		}
+		return []float64{7}
+	}
+	ask(describe)
+	<-begun
+	for range 8 {
+		ask(describe)
+	}
+	close(all)
+	wg.Wait()
+	if n := made.Load(); n != 1 || d.made != 1 {
+		t.Errorf("made %d times, %d to write", n, d.made)
+	}
+	if row := d.of(variantKey{2}, func() []float64 { return nil }); row != nil { // cannot be lowered
+		t.Errorf("%v", row)
 	}
 }

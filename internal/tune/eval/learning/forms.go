@@ -3,6 +3,7 @@ package learning
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 
@@ -178,7 +179,7 @@ func Forms(ctx context.Context, h *HeldOut, commit string) ([]Row, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
-	if err := h.Prepare(ctx, h.All, h.Without); err != nil {
+	if err := h.Prepare(ctx, h.All, h.Without, io.Discard); err != nil {
 		return nil, err
 	}
 	return judgeForms(ctx, h, all, formPickers, h.splits(), Row{Experiment: "form", Commit: commit})

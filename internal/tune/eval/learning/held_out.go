@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -287,21 +288,42 @@ func (h *HeldOut) rankBoth(ctx context.Context, e *predict.Examples, s Split) ([
 // keptDigits are those of a hash that name the file of a model.
 const keptDigits = 16
 
-// Prepare makes the models of all splits that some kernels need, side by side: by Without, or BothWithout.
+// Prepare makes the models of all splits that some kernels need, side by side: by Without, or BothWithout. log is told
+// how many there are.
 func (h *HeldOut) Prepare(ctx context.Context, list []*predict.Examples,
-	without func(context.Context, *predict.Examples, Split) (*predict.Model, error)) error {
+	without func(context.Context, *predict.Examples, Split) (*predict.Model, error), log io.Writer) error {
+	type part struct {
+		of    *predict.Examples // a kernel of it
+		split Split
+	}
+	var parts []part
+	for _, s := range h.splits() {
+		seen := map[string]bool{"": true} // never left out
+		for _, e := range list {
+			if name := h.part(e, s); !seen[name] {
+				seen[name] = true
+				parts = append(parts, part{e, s})
+			}
+		}
+	}
 	var work errgroup.Group
 	work.SetLimit(runtime.GOMAXPROCS(0))
-	for _, s := range h.splits() {
-		for _, e := range list {
-			if h.part(e, s) == "" {
-				continue
+	var mutex sync.Mutex
+	made := 0
+	for _, p := range parts {
+		work.Go(func() error {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
 			}
-			work.Go(func() error {
-				_, err := without(ctx, e, s)
+			if _, err := without(ctx, p.of, p.split); err != nil {
 				return err
-			})
-		}
+			}
+			mutex.Lock()
+			defer mutex.Unlock()
+			made++
+			fmt.Fprintf(log, "%d of %d models are there\n", made, len(parts))
+			return nil
+		})
 	}
 	return work.Wait()
 }

@@ -1,12 +1,17 @@
 package learning
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
@@ -289,5 +294,49 @@ func TestHeldOut(t *testing.T) {
 	_, err = h.Without(t.Context(), h.All[0], one)
 	if err == nil || !strings.Contains(err.Error(), "nothing is left") {
 		t.Error(err)
+	}
+}
+
+// Each part of the kernels is left out once, whichever of them are measured, and what is there already is told.
+func TestPrepare(t *testing.T) {
+	h := heldOutOf(study(true))
+	h.Wanted = []string{searched.Name}
+	parts := map[string]int{}
+	var mutex sync.Mutex
+	fails := errors.New("no trees")
+	var failing error
+	without := func(_ context.Context, e *predict.Examples, s Split) (*predict.Model, error) {
+		mutex.Lock()
+		defer mutex.Unlock()
+		parts[s.Name+" "+h.part(e, s)]++
+		return nil, failing
+	}
+	var log strings.Builder
+	if err := h.Prepare(t.Context(), h.All, without, &log); err != nil {
+		t.Fatal(err)
+	}
+	want := len(h.parts(searched))
+	last := fmt.Sprintf("%d of %d models are there\n", want, want)
+	if len(parts) != want || want < 2 || !strings.HasSuffix(log.String(), last) {
+		t.Errorf("%v of %d parts: %s", parts, want, log.String())
+	}
+	for part, n := range parts {
+		if n != 1 {
+			t.Errorf("%s: asked for %d times", part, n)
+		}
+	}
+	clear(parts)
+	if err := h.Prepare(t.Context(), h.All[:1], without, io.Discard); err != nil || len(parts) != 1 {
+		t.Errorf("of one kernel: %v, %v", parts, err)
+	}
+	failing = fails
+	if err := h.Prepare(t.Context(), h.All, without, io.Discard); !errors.Is(err, fails) {
+		t.Error(err)
+	}
+	clear(parts)
+	ctx, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	if err := h.Prepare(ctx, h.All, without, io.Discard); !errors.Is(err, context.Canceled) || len(parts) > 0 {
+		t.Errorf("interrupted: %v, %v", parts, err)
 	}
 }
